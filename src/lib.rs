@@ -66,8 +66,14 @@
 //! lay out the frame header differently there. Commands that read or write files by name are
 //! refused by this client (tmux's own opens them); standard input and output take their place.
 
+pub mod client;
 pub mod exchange;
 pub mod imsg;
 pub mod protocol;
+pub mod transport;
 
+pub use client::{
+    Delivery, Error, ErrorKind, Output, Request, Server, ServerIdentity, StartOptions, Started,
+    Stdin, Tmux, TmuxBuilder,
+};
 pub use protocol::{Command, CommandList};
