@@ -69,6 +69,7 @@
 pub mod client;
 pub mod exchange;
 pub mod imsg;
+pub mod model;
 pub mod protocol;
 pub mod transport;
 
