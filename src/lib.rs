@@ -66,6 +66,7 @@
 //! lay out the frame header differently there. Commands that read or write files by name are
 //! refused by this client (tmux's own opens them); standard input and output take their place.
 
+pub mod capture;
 pub mod client;
 pub mod exchange;
 pub mod imsg;
