@@ -72,6 +72,7 @@ pub mod exchange;
 pub mod imsg;
 pub mod model;
 pub mod protocol;
+pub mod query;
 pub mod transport;
 
 pub use client::{
