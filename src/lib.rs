@@ -70,6 +70,8 @@ pub mod capture;
 pub mod client;
 pub mod exchange;
 pub mod imsg;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod model;
 pub mod protocol;
 pub mod query;
