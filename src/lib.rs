@@ -67,6 +67,8 @@
 //! refused by this client (tmux's own opens them); standard input and output take their place.
 
 pub mod capture;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod client;
 pub mod exchange;
 pub mod imsg;

@@ -1,0 +1,7 @@
+//! The muxwire program; everything is in [`muxwire::cli`].
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    muxwire::cli::run()
+}
