@@ -71,6 +71,14 @@ pub mod capture;
 pub mod cli;
 pub mod client;
 pub mod exchange;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+#[allow(
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a body of a fuzz target fails by panicking"
+)]
+pub mod fuzz;
 pub mod imsg;
 #[cfg(feature = "mcp")]
 pub mod mcp;
