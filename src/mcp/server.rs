@@ -61,6 +61,16 @@ impl Server {
         Ok(CallToolResponse::Complete(render(outcome, entry.tool.reads_only(), limit)))
     }
 
+    /// A list, which waits for the private server no longer than a call would.
+    async fn in_time<T>(&self, list: impl Future<Output = T>) -> Result<T, ErrorData> {
+        tokio::time::timeout(self.0.options.timeout, list).await.map_err(|_| {
+            ErrorData::internal_error(
+                "the private tmux server is still being started; ask again in a moment",
+                None,
+            )
+        })
+    }
+
     /// Why a call was cut off: rmcp cancels it for the client, and all of them when the service ends.
     fn cancelled(&self) -> Failure {
         let message = if self.0.stop.is_cancelled() {
@@ -108,9 +118,7 @@ impl ServerHandler for Server {
             }
             tools
         };
-        let tools = tokio::time::timeout(self.0.options.timeout, enabled).await.map_err(|_| {
-            ErrorData::internal_error("the private tmux server is still being started", None)
-        })?;
+        let tools = self.in_time(enabled).await?;
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -128,7 +136,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         one_page(request)?;
-        let templates = resources::templates(&self.0).await;
+        let templates = self.in_time(resources::templates(&self.0)).await?;
         Ok(ListResourceTemplatesResult::with_all_items(templates))
     }
 
