@@ -96,7 +96,7 @@ impl Server {
         });
         let titles = (0..count).map(|pane| {
             let target = format!("%{pane}");
-            Command::new("select-pane").args(["-t", &target, "-T", "me@host: ~/work/project"])
+            Command::new("select-pane").args(["-t", &target, "-T", "me@host: ~/src/project"])
         });
         let commands: Vec<Command> = starts.chain(titles).collect();
         for commands in commands.chunks(50) {

@@ -152,7 +152,9 @@ fn literal_of(at: &str, json: Json) -> Result<Literal, CriteriaError> {
         Json::Bool(value) => Ok(Literal::Bool(value)),
         Json::Int(value) => Ok(Literal::Int(value)),
         Json::Text(value) => Ok(Literal::Text(value)),
-        Json::OtherNumber => shape(at, "compared with integers, written without a fraction"),
+        Json::OtherNumber => {
+            shape(at, "compared with integers of 64 bits, written without fraction or exponent")
+        }
         Json::Array(_) | Json::Object(_) => shape(at, "compared with a literal"),
     }
 }
