@@ -80,6 +80,7 @@ fn state_and_content_are_those_of_the_pane() {
         let (server, pane) = server_running(release, "echo over; exit 3");
         let tmux = server.handle();
         let screen = eventually("the pane's death", || {
+            server.reap();
             let screen = read(&tmux, pane, CaptureOptions::default());
             // The end of its output is seen first, its status a little later.
             screen.pane.dead_status.is_some().then_some(screen)

@@ -184,7 +184,9 @@ fn a_dead_pane_shows_how_it_ended() {
         let ids = ended.map(|(command, _)| new_window(&server, command));
         let killed = new_window(&server, "kill -9 $$");
         let found = snapshot_with(&server, "four dead panes", |found| {
-            found.panes.iter().filter(|pane| pane.dead).count() == 4
+            server.reap();
+            let known = ids.iter().all(|id| pane(found, id).dead_status.is_some());
+            known && found.panes.iter().filter(|pane| pane.dead).count() == 4
         });
         agrees(&server);
         for (id, (command, status)) in ids.iter().zip(ended) {

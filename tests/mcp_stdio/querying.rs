@@ -156,6 +156,7 @@ fn criteria_find_what_they_say_and_related_things_of_one_and_the_same_place() {
         let mut mcp = Mcp::on(&server, &[]);
         // The end of a pane's output is seen first, the status of what ran in it a little later.
         eventually("a dead pane", || {
+            server.reap();
             (matching(&mut mcp, "pane", json!({"deadStatus": 3}), "id") == ["%2"]).then_some(())
         });
         assert_eq!(matching(&mut mcp, "pane", json!({"dead": true}), "id"), ["%2"]);

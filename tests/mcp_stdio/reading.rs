@@ -308,6 +308,7 @@ fn a_dead_pane_stays_readable() {
         let made = ["new-window", "-d", "-P", "-F", "#{pane_id}", "printf last; exit 3"];
         let pane = server.tmux(made).text();
         crate::support::eventually("its end", || {
+            server.reap();
             (server.show_of(&pane, "#{pane_dead_status}") == "3").then_some(())
         });
         let mut mcp = Mcp::on(&server, &[]);

@@ -108,6 +108,12 @@ impl Server {
         builder.deadline(Some(PATIENCE)).build().expect("a handle")
     }
 
+    /// Makes the server look which of its children have ended: 3.1 may miss one until another ends
+    /// (protocol note 6.7).
+    pub(crate) fn reap(&self) {
+        self.tmux(["run-shell", "true"]);
+    }
+
     /// Whether the server still answers its own client.
     pub(crate) fn answers(&self) -> bool {
         !has_ended(self.pid)
