@@ -49,8 +49,8 @@ pub(crate) struct Context {
     pub(crate) binding: Binding<ServerIdentity>,
     /// Captures whose pages can be read on.
     pub(crate) captures: Mutex<Retention<Arc<Capture>>>,
-    /// When this process began to serve: where intervals count from.
-    pub(crate) epoch: std::time::Instant,
+    /// When this process began to serve: where intervals count from. All time here is tokio's, which tests can stop.
+    pub(crate) epoch: Instant,
     /// Cancelled when the process ends.
     pub(crate) stop: CancellationToken,
     /// How the server is reached.
@@ -77,7 +77,7 @@ impl Context {
             catalogue,
             binding: Binding::new(),
             captures: Mutex::default(),
-            epoch: std::time::Instant::now(),
+            epoch: Instant::now(),
             stop: CancellationToken::new(),
             handle,
             caller,

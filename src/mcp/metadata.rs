@@ -14,7 +14,7 @@ use crate::model::Snapshot;
 use crate::query::{Criteria, CriteriaError, Entity, Item};
 use serde::Serialize;
 use std::sync::{Arc, PoisonError};
-use std::time::Instant;
+use tokio::time::Instant;
 
 /// How many items a page holds at most.
 pub(crate) const PAGE_LIMIT: i64 = 200;

@@ -1,7 +1,8 @@
 //! Captures that are kept for a while, so that their pages can be read on without asking tmux again.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// How long a capture is kept after it was made.
 pub(crate) const TTL: Duration = Duration::from_secs(30);

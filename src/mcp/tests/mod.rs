@@ -2,7 +2,10 @@
 
 mod calls;
 mod ending;
+mod pages;
 mod protocol;
+#[path = "../../../tests/support/mod.rs"]
+mod support;
 
 use super::answer::Answer;
 use super::call::{Context, Ownership, Prepare};

@@ -14,7 +14,8 @@ use super::super::uri::MAX_URI;
 use super::super::views::ServerView;
 use crate::query;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 pub(crate) const TOOLS: &[Tool] = &[
     Tool {
