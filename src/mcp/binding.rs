@@ -1,6 +1,6 @@
 //! Which server instance this process speaks of, and references that hold only there.
 
-use super::failure::{Code, Failure};
+use super::failure::{Code, Delivery, Failure};
 use crate::model::{PaneId, SessionId, WindowId};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -94,42 +94,81 @@ impl Serialize for Reference {
 /// The binding to one server instance. `I` is the library's server identity: device and inode of the socket, pid and
 /// start time; two identities are the same instance exactly when they are equal.
 #[derive(Debug)]
-pub(crate) struct Binding<I>(Mutex<Option<(I, Generation)>>);
+pub(crate) struct Binding<I>(Mutex<State<I>>);
+
+#[derive(Debug)]
+struct State<I> {
+    bound: Option<(I, Generation)>,
+    /// How often it was bound.
+    times: u64,
+}
+
+/// An exchange that has begun.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Begun<I> {
+    /// The instance that must answer, if it must be a certain one.
+    demanded: Option<I>,
+    /// How often the binding had been bound before.
+    times: u64,
+}
 
 impl<I: Clone + PartialEq> Binding<I> {
     /// Bound to nothing yet.
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(None))
+        Self(Mutex::new(State { bound: None, times: 0 }))
     }
 
-    /// Tells which instance answered. The same one keeps its generation; another gets a new one, and every reference
-    /// of the old one is stale from then on.
-    ///
-    /// # Errors
-    /// `unsupported` when there are no random bytes.
-    pub(crate) fn observe(&self, identity: &I) -> Result<Generation, Failure> {
-        let mut bound = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, generation)) = &*bound
-            && known == identity
-        {
-            return Ok(*generation);
-        }
-        let generation = Generation::mint()?;
-        *bound = Some((identity.clone(), generation));
-        Ok(generation)
-    }
-
-    /// The identity that a generation demands of the server, to be checked in the same round trip as the operation.
+    /// Begins an exchange, before anything is sent. A generation demands that its instance answers.
     ///
     /// # Errors
     /// `stale_target` when the generation is not this binding's.
-    pub(crate) fn demands(&self, demanded: Generation) -> Result<I, Failure> {
-        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some((identity, generation)) if *generation == demanded => Ok(identity.clone()),
-            _ => Err(Failure::new(
-                Code::StaleTarget,
-                "The generation is of another server instance or another run; list again and use a new ref or id.",
-            )),
+    pub(crate) fn begin(&self, demanded: Option<Generation>) -> Result<Begun<I>, Failure> {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let demanded = match (demanded, &state.bound) {
+            (None, _) => None,
+            (Some(demanded), Some((identity, generation))) if *generation == demanded => {
+                Some(identity.clone())
+            }
+            _ => {
+                return Err(Failure::new(
+                    Code::StaleTarget,
+                    "The generation is of another server instance or another run; list again and use a new ref or id.",
+                ));
+            }
+        };
+        Ok(Begun { demanded, times: state.times })
+    }
+
+    /// Tells which instance answered an exchange. The same one keeps its generation; another gets a new one, and every
+    /// reference of the old one is stale from then on.
+    ///
+    /// # Errors
+    /// `stale_target` when another instance was demanded; `server_gone` when another was bound after the exchange began,
+    /// so that which of the two is there now is not known; `unsupported` when there are no random bytes.
+    pub(crate) fn observe(&self, begun: &Begun<I>, identity: &I) -> Result<Generation, Failure> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let generation = match &state.bound {
+            Some((bound, generation)) if bound == identity => *generation,
+            _ if state.times != begun.times => {
+                let message = "The tmux server was replaced during the call, and the answer is another's than the one that is there now. List again.";
+                return Err(
+                    Failure::new(Code::ServerGone, message).delivery(Delivery::PossiblySent)
+                );
+            }
+            _ => {
+                let generation = Generation::mint()?;
+                state.bound = Some((identity.clone(), generation));
+                state.times += 1;
+                generation
+            }
+        };
+        match &begun.demanded {
+            Some(demanded) if demanded != identity => {
+                let message = "The server was restarted since the ref was given: its ids mean something else now. List again.";
+                Err(Failure::new(Code::StaleTarget, message).delivery(Delivery::Observed))
+            }
+            _ => Ok(generation),
         }
     }
 }
@@ -141,21 +180,54 @@ mod tests {
     #[test]
     fn one_instance_has_one_generation_and_another_has_another() {
         let binding = Binding::new();
-        let first = binding.observe(&("inode 1", 10)).unwrap();
-        assert_eq!(binding.observe(&("inode 1", 10)).unwrap(), first);
-        assert_eq!(binding.demands(first).unwrap(), ("inode 1", 10));
-        let second = binding.observe(&("inode 1", 11)).unwrap();
+        let seen = |identity| binding.observe(&binding.begin(None).unwrap(), &identity).unwrap();
+        let first = seen(("inode 1", 10));
+        assert_eq!(seen(("inode 1", 10)), first);
+        assert!(binding.begin(Some(first)).is_ok());
+        let second = seen(("inode 1", 11));
         assert_ne!(first, second);
-        assert_eq!(binding.demands(first).unwrap_err().code, Code::StaleTarget);
+        assert_eq!(binding.begin(Some(first)).unwrap_err().code, Code::StaleTarget);
         // Going back to the first instance is no way back to its generation.
-        assert_ne!(binding.observe(&("inode 1", 10)).unwrap(), first);
+        assert_ne!(seen(("inode 1", 10)), first);
+    }
+
+    #[test]
+    fn another_instance_than_the_demanded_is_bound_and_its_answer_refused() {
+        let binding = Binding::new();
+        let first = binding.observe(&binding.begin(None).unwrap(), &10).unwrap();
+        let begun = binding.begin(Some(first)).unwrap();
+        let failure = binding.observe(&begun, &11).unwrap_err();
+        assert_eq!((failure.code, failure.delivery), (Code::StaleTarget, Delivery::Observed));
+        assert_eq!(binding.begin(Some(first)).unwrap_err().code, Code::StaleTarget);
+    }
+
+    #[test]
+    fn a_reply_that_comes_late_never_binds_to_an_instance_that_was_replaced() {
+        let binding = Binding::new();
+        let slow = binding.begin(None).unwrap();
+        binding.observe(&binding.begin(None).unwrap(), &10).unwrap();
+        // Begun before the first binding or after it, as long as it was before the second.
+        let (late, fast) = (binding.begin(None).unwrap(), binding.begin(None).unwrap());
+        let new = binding.observe(&fast, &11).unwrap();
+        for old in [&slow, &late] {
+            let failure = binding.observe(old, &10).unwrap_err();
+            assert_eq!(
+                (failure.code, failure.delivery),
+                (Code::ServerGone, Delivery::PossiblySent)
+            );
+            assert!(binding.begin(Some(new)).is_ok(), "it stays bound");
+            // The one that is there now may have answered all the same.
+            assert_eq!(binding.observe(old, &11).unwrap(), new);
+        }
+        // What begins now is believed again.
+        assert_ne!(binding.observe(&binding.begin(None).unwrap(), &12).unwrap(), new);
     }
 
     #[test]
     fn nothing_is_valid_before_the_first_contact() {
         let binding: Binding<u8> = Binding::new();
         let foreign = Generation::mint().unwrap();
-        assert_eq!(binding.demands(foreign).unwrap_err().code, Code::StaleTarget);
+        assert_eq!(binding.begin(Some(foreign)).unwrap_err().code, Code::StaleTarget);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How tool bodies reach tmux: one exchange a call, and an answer of the instance that a `ref` demands or none.
 
 use super::arguments::Target;
-use super::binding::{Generation, Reference};
+use super::binding::{Begun, Generation, Reference};
 use super::call::Call;
 use super::failure::{Code, Delivery, Failure};
 use super::metadata::{MAX_ACQUIRED, over};
@@ -9,7 +9,7 @@ use super::options::{Options, Socket};
 use super::views::Views;
 use crate::capture::{CaptureOptions, Screen};
 use crate::model::{PaneId, PaneListing, Snapshot};
-use crate::{ErrorKind, ServerIdentity, Tmux, TmuxBuilder};
+use crate::{ErrorKind, Server, ServerIdentity, Tmux, TmuxBuilder};
 use std::sync::OnceLock;
 use tokio::time::Instant;
 
@@ -74,9 +74,9 @@ impl Call {
         &self,
         reference: Option<Reference>,
     ) -> Result<Seen<Snapshot>, Failure> {
-        let demanded = self.demanded(reference)?;
+        let begun = self.begin(reference)?;
         let snapshot = self.tmux()?.snapshot().await.map_err(|error| self.explain(error))?;
-        self.seen(snapshot.server.identity, demanded, snapshot)
+        self.seen(snapshot.server.identity, &begun, snapshot)
     }
 
     /// The whole server within the limits of a query, of the instance that `generation` demands.
@@ -84,13 +84,20 @@ impl Call {
         &self,
         generation: Option<Generation>,
     ) -> Result<Seen<Snapshot>, Failure> {
-        let demanded = generation.map(|it| self.context.binding.demands(it)).transpose()?;
+        let begun = self.context.binding.begin(generation)?;
         let tmux = self.tmux()?.with_reply_limit(MAX_ACQUIRED);
         let snapshot = tmux.snapshot().await.map_err(|error| match error.kind() {
             ErrorKind::ReplyTooLong => over("bytes", MAX_ACQUIRED),
             _ => self.explain(error),
         })?;
-        self.seen(snapshot.server.identity, demanded, snapshot)
+        self.seen(snapshot.server.identity, &begun, snapshot)
+    }
+
+    /// What the server says of itself.
+    pub(crate) async fn server(&self) -> Result<Seen<Server>, Failure> {
+        let begun = self.begin(None)?;
+        let server = self.tmux()?.server().await.map_err(|error| self.explain(error))?;
+        self.seen(server.identity, &begun, server)
     }
 
     /// The panes of the server, of the instance that `reference` demands.
@@ -98,9 +105,9 @@ impl Call {
         &self,
         reference: Option<Reference>,
     ) -> Result<Seen<PaneListing>, Failure> {
-        let demanded = self.demanded(reference)?;
+        let begun = self.begin(reference)?;
         let listing = self.tmux()?.list_panes().await.map_err(|error| self.explain(error))?;
-        self.seen(listing.server.identity, demanded, listing)
+        self.seen(listing.server.identity, &begun, listing)
     }
 
     /// One pane's screen.
@@ -109,9 +116,9 @@ impl Call {
         target: Target<PaneId>,
         options: &CaptureOptions,
     ) -> Result<Seen<Screen>, Failure> {
-        let demanded = self.demanded(target.reference)?;
+        let begun = self.begin(target.reference)?;
         match self.tmux()?.capture(target.id, options).await {
-            Ok(screen) => self.seen(screen.server.identity, demanded, screen),
+            Ok(screen) => self.seen(screen.server.identity, &begun, screen),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 Err(missing("pane", target.reference))
             }
@@ -129,23 +136,18 @@ impl Call {
         self.context.caller?.on(server)
     }
 
-    fn demanded(&self, reference: Option<Reference>) -> Result<Option<ServerIdentity>, Failure> {
-        let generation = reference.map(|reference| reference.generation);
-        generation.map(|generation| self.context.binding.demands(generation)).transpose()
+    fn begin(&self, reference: Option<Reference>) -> Result<Begun<ServerIdentity>, Failure> {
+        self.context.binding.begin(reference.map(|reference| reference.generation))
     }
 
     /// Binds to the instance that answered, and refuses its answer when another was demanded.
     fn seen<T>(
         &self,
         identity: ServerIdentity,
-        demanded: Option<ServerIdentity>,
+        begun: &Begun<ServerIdentity>,
         what: T,
     ) -> Result<Seen<T>, Failure> {
-        let generation = self.context.binding.observe(&identity)?;
-        if demanded.is_some_and(|demanded| demanded != identity) {
-            let message = "The server was restarted since the ref was given: its ids mean something else now. List again.";
-            return Err(Failure::new(Code::StaleTarget, message).delivery(Delivery::Observed));
-        }
+        let generation = self.context.binding.observe(begun, &identity)?;
         Ok(Seen { what, generation })
     }
 

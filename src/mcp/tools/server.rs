@@ -7,6 +7,7 @@ use super::super::catalogue::{Bound, Effect, Tool, Toolset};
 use super::super::failure::Failure;
 use super::super::inflight::MAX_REQUESTS;
 use super::super::metadata::{self, Interval};
+use super::super::reach::Seen;
 use super::super::retention;
 use super::super::schema::Schema;
 use super::super::transport::MAX_LINE;
@@ -44,10 +45,9 @@ pub(crate) const TOOLS: &[Tool] = &[
 
 async fn tmux_capabilities(call: &Call, _: Arguments) -> Result<Answer, Failure> {
     let started = Instant::now();
-    let server = call.tmux()?.server().await.map_err(|error| call.explain(error))?;
+    let Seen { what: server, generation } = call.server().await?;
     let context = &call.context;
     let observation = Interval::since(started, context.epoch);
-    let generation = context.binding.observe(&server.identity)?;
     let mut tools = Vec::new();
     for entry in context.catalogue.iter() {
         if context.enables(entry.tool).await {
