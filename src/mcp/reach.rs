@@ -151,14 +151,16 @@ impl Call {
         Ok(Seen { what, generation })
     }
 
-    /// The failure of an error; where no server is, also why none could be started.
+    /// The failure of an error; where no private server is, also what to do, or why none could be started.
     pub(crate) fn explain(&self, error: crate::Error) -> Failure {
         let absent = error.kind() == ErrorKind::NoServer;
         let mut failure = Failure::from(error);
-        if let Some(why) = self.context.not_started.get().filter(|_| absent) {
-            failure.message.push_str(" When this MCP server began, it ");
-            failure.message.push_str(why);
-            failure.message.push('.');
+        if absent && self.context.options.socket == Socket::Private {
+            let why = match self.context.not_started.get() {
+                Some(why) => format!(" When this MCP server began, it {why}."),
+                None => " This MCP server starts a private one only when it begins: restart it to have that done.".to_owned(),
+            };
+            failure.message.push_str(&why);
         }
         failure
     }

@@ -119,7 +119,9 @@ fn what_replaces_our_server_is_not_ours() {
     let ours = mcp.call("get_server_info", json!({}));
     assert_eq!(ours["owns_daemon"], true);
     home.end();
-    assert_eq!(mcp.code("get_server_info", json!({})), "no_server");
+    let error = mcp.fail("get_server_info", json!({}));
+    assert_eq!((&error["code"], &error["retryable"]), (&json!("no_server"), &json!(true)));
+    assert!(error["message"].as_str().unwrap().contains("restart it"), "{error}");
     home.tmux(release, &["new-session", "-d", "-s", "main", "exec sleep 100000"]).text();
     let theirs = mcp.call("get_server_info", json!({}));
     assert_eq!(theirs["owns_daemon"], false);
