@@ -395,6 +395,7 @@ fn answers_fit_the_schemas_that_are_published() {
         ("request_timeout_seconds", 5),
         ("max_response_bytes", 1_048_576),
         ("page_limit", 200),
+        ("max_rows_per_kind", 4_096),
     ] {
         assert_eq!(data["limits"][limit], value, "{limit}");
     }

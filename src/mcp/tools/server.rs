@@ -67,7 +67,7 @@ async fn tmux_capabilities(call: &Call, _: Arguments) -> Result<Answer, Failure>
             "max_response_bytes": context.options.max_response_bytes,
             "page_limit": metadata::PAGE_LIMIT,
             "page_default": metadata::PAGE_DEFAULT,
-            "max_rows": metadata::MAX_ROWS,
+            "max_rows_per_kind": metadata::MAX_ROWS,
             "max_acquired_bytes": metadata::MAX_ACQUIRED,
             "max_field_bytes": metadata::MAX_FIELD,
             "max_criteria_bytes": query::MAX_DOCUMENT,
