@@ -21,6 +21,8 @@ enum Text {
     Json,
     /// The rows of one field as plain text, then one line with these other fields.
     Terminal { rows: &'static str, facts: &'static [&'static str] },
+    /// This, in a result of `size` bytes.
+    Written { text: String, size: usize },
 }
 
 impl Answer {
@@ -71,17 +73,16 @@ impl Answer {
         self
     }
 
-    /// The same, if it is not larger than answers may be.
+    /// The same, written, if it is not larger than answers may be. It is not to be changed any more.
     ///
     /// # Errors
     /// `capacity`, as the call would end.
     pub(crate) fn within(self, limit: usize) -> Result<Self, Failure> {
-        let text = self.text();
-        let body = size_of(&self.fields);
-        let empty = size_of(&CallToolResult::success(vec![ContentBlock::text("")]));
-        // What is around both, and the text as a JSON string, which brings its own quotes.
-        let size = empty + ",\"structuredContent\":".len() + body + size_of(&text) - "\"\"".len();
-        if size <= limit { Ok(self) } else { Err(too_large(size, limit)) }
+        let (fields, text, size) = self.written();
+        if size > limit {
+            return Err(too_large(size, limit));
+        }
+        Ok(Self { fields, text: Text::Written { text, size } })
     }
 
     /// The envelope as JSON, as it stands inside a batch.
@@ -89,27 +90,45 @@ impl Answer {
         Value::Object(self.fields)
     }
 
-    fn text(&self) -> String {
-        match self.text {
-            Text::Json => serde_json::to_string(&self.fields).unwrap_or_default(),
-            Text::Terminal { rows, facts } => {
-                let mut text = String::new();
-                for row in self.fields.get(rows).and_then(Value::as_array).into_iter().flatten() {
-                    text.push_str(row.as_str().unwrap_or_default());
-                    text.push('\n');
-                }
-                text.push_str("[muxwire]");
-                for name in facts {
-                    let _ = match self.fields.get(*name) {
-                        None => Ok(()),
-                        Some(Value::String(value)) => write!(text, " {name}={value}"),
-                        Some(value) => write!(text, " {name}={value}"),
-                    };
-                }
-                text
-            }
-        }
+    fn json(&self) -> String {
+        serde_json::to_string(&self.fields).unwrap_or_default()
     }
+
+    /// The fields, the text block, and how many bytes the result has with both.
+    fn written(self) -> (Map<String, Value>, String, usize) {
+        let (text, body) = match self.text {
+            Text::Written { text, size } => return (self.fields, text, size),
+            Text::Json => {
+                let text = self.json();
+                let body = text.len();
+                (text, body)
+            }
+            Text::Terminal { rows, facts } => {
+                (terminal(&self.fields, rows, facts), size_of(&self.fields))
+            }
+        };
+        let empty = size_of(&CallToolResult::success(vec![ContentBlock::text("")]));
+        // What is around both, and the text as a JSON string, which brings its own quotes.
+        let size = empty + ",\"structuredContent\":".len() + body + size_of(&text) - "\"\"".len();
+        (self.fields, text, size)
+    }
+}
+
+fn terminal(fields: &Map<String, Value>, rows: &str, facts: &[&str]) -> String {
+    let mut text = String::new();
+    for row in fields.get(rows).and_then(Value::as_array).into_iter().flatten() {
+        text.push_str(row.as_str().unwrap_or_default());
+        text.push('\n');
+    }
+    text.push_str("[muxwire]");
+    for name in facts {
+        let _ = match fields.get(*name) {
+            None => Ok(()),
+            Some(Value::String(value)) => write!(text, " {name}={value}"),
+            Some(value) => write!(text, " {name}={value}"),
+        };
+    }
+    text
 }
 
 /// The result of a call as MCP wants it. An answer over `limit` bytes becomes `capacity`.
@@ -118,17 +137,16 @@ pub(crate) fn render(
     reads_only: bool,
     limit: usize,
 ) -> CallToolResult {
-    let answer = match outcome {
-        Ok(answer) => answer,
+    let (fields, text, size) = match outcome {
+        Ok(answer) => answer.written(),
         Err(failure) => return render_failure(&failure, reads_only),
     };
-    let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text())]);
-    result.structured_content = Some(answer.body());
-    let size = size_of(&result);
-    if size <= limit {
-        return result;
+    if size > limit {
+        return render_failure(&too_large(size, limit), reads_only);
     }
-    render_failure(&too_large(size, limit), reads_only)
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    result.structured_content = Some(Value::Object(fields));
+    result
 }
 
 fn too_large(size: usize, limit: usize) -> Failure {
@@ -145,7 +163,7 @@ fn render_failure(failure: &Failure, reads_only: bool) -> CallToolResult {
 }
 
 /// How many bytes a value takes as JSON, without making them.
-fn size_of(value: &impl Serialize) -> usize {
+pub(crate) fn size_of(value: &impl Serialize) -> usize {
     struct Count(usize);
     impl io::Write for Count {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

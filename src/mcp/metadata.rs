@@ -116,16 +116,16 @@ impl Capture {
         self.generation
     }
 
-    /// The page with the items from `position` on; none when there is nothing.
-    pub(crate) fn page(&self, position: usize) -> Result<Answer, Failure> {
-        self.page_of(position, self.limit)
-    }
-
-    /// The same for a page after the first, with fewer items where all together are larger than an answer may be.
-    pub(crate) fn page_within(&self, position: usize, bytes: usize) -> Result<Answer, Failure> {
+    /// A page after the first, from `position` on: what `send` makes of it, with fewer items where it refuses them as
+    /// too large.
+    pub(crate) fn next_page<T>(
+        &self,
+        position: usize,
+        send: impl Fn(Answer) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let mut count = self.limit;
         loop {
-            match self.page_of(position, count)?.within(bytes) {
+            match send(self.page(position, count)?) {
                 // One item is too large by itself. Nothing was asked of tmux.
                 Err(failure) if count == 1 => return Err(failure.delivery(Delivery::NotSent)),
                 Err(_) => count = count.div_ceil(2),
@@ -134,7 +134,8 @@ impl Capture {
         }
     }
 
-    fn page_of(&self, position: usize, count: usize) -> Result<Answer, Failure> {
+    /// The page with `count` items from `position` on; fewer at the end.
+    fn page(&self, position: usize, count: usize) -> Result<Answer, Failure> {
         let end = self.positions.len().min(position.saturating_add(count));
         let positions = self.positions.get(position..end).unwrap_or_default();
         let items = positions.iter().filter_map(|at| self.entity.item(&self.snapshot, *at));
@@ -169,17 +170,18 @@ impl Capture {
 }
 
 impl Call {
-    /// Acquires the server's metadata, answers the first page and keeps the capture. `generation`
+    /// Acquires the server's metadata, gives what `send` makes of the first page and keeps the capture. `generation`
     /// is demanded of the server.
     ///
     /// # Errors
-    /// `capacity` past the limits, or when the page is larger than an answer may be; then nothing is kept and nothing
-    /// that was kept goes.
-    pub(crate) async fn first_page(
+    /// `capacity` past the limits, or when `send` refuses the page as too large; then nothing is kept and nothing that
+    /// was kept goes.
+    pub(crate) async fn first_page<T>(
         &self,
         query: Query,
         generation: Option<Generation>,
-    ) -> Result<Answer, Failure> {
+        send: impl FnOnce(Answer) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let started = Instant::now();
         let Seen { what: snapshot, generation } = self.metadata(generation).await?;
         let interval = Interval::since(started, self.context.epoch);
@@ -191,12 +193,12 @@ impl Call {
         let bytes = bytes + positions.capacity() * size_of::<usize>();
         let (id, entity, limit) = (fresh_bits()?, query.entity, query.limit);
         let capture = Capture { id, generation, snapshot, entity, positions, limit, interval };
-        let answer = capture.page(0)?.within(self.context.options.max_response_bytes)?;
+        let page = send(capture.page(0, limit)?)?;
         let mut captures = self.context.captures.lock().unwrap_or_else(PoisonError::into_inner);
         captures
             .keep(id, Arc::new(capture), bytes, Instant::now())
             .map_err(|_| over("bytes in one capture", MAX_BYTES))?;
-        Ok(answer)
+        Ok(page)
     }
 
     /// A capture that is kept, and where in it the page of a cursor starts. Asks nothing of tmux.

@@ -2,7 +2,7 @@
 //!
 //! Each belongs to a tool and is offered when that tool is.
 
-use super::answer::Answer;
+use super::answer::size_of;
 use super::arguments::Target;
 use super::binding::{Place, Reference};
 use super::call::{Call, Context};
@@ -99,10 +99,19 @@ pub(crate) async fn read(call: &Call, uri: &str) -> Result<ReadResourceResult, N
         return Err(Failure::not_enabled().into());
     }
     let limit = call.context.options.max_response_bytes;
-    let text = match subject {
+    let send = |text: String| {
+        let contents = ResourceContents::text(text, uri).with_mime_type(kind.mime_type);
+        let result = ReadResourceResult::new(vec![contents]);
+        if size_of(&result) > limit {
+            let message = format!("The resource has more than {limit} bytes; use {}.", kind.tool);
+            return Err(Failure::new(Code::Capacity, message).delivery(Delivery::Observed));
+        }
+        Ok(result)
+    };
+    let read = match subject {
         Subject::Snapshot(entity) => {
             let query = Query { entity, criteria: None, limit: PAGE_DEFAULT };
-            json(call.first_page(query, Some(generation)).await?)
+            call.first_page(query, Some(generation), |page| send(page.body().to_string())).await?
         }
         Subject::Page(cursor) => {
             let (capture, position) = call.kept(&cursor)?;
@@ -113,25 +122,16 @@ pub(crate) async fn read(call: &Call, uri: &str) -> Result<ReadResourceResult, N
                 )
                 .into());
             }
-            json(capture.page(position)?)
+            capture.next_page(position, |page| send(page.body().to_string()))?
         }
         Subject::Screen(id) => {
             let reference = Some(Reference { generation, place: Place::Pane(id) });
             let options = CaptureOptions::default();
             let screen = call.screen(Target { id, reference }, &options).await?.what;
-            screen.lines.join("\n")
+            send(screen.lines.join("\n"))?
         }
     };
-    if text.len() > limit {
-        let message = format!("The resource has more than {limit} bytes; use {}.", kind.tool);
-        return Err(Failure::new(Code::Capacity, message).delivery(Delivery::Observed).into());
-    }
-    let contents = ResourceContents::text(text, uri).with_mime_type(kind.mime_type);
-    Ok(ReadResourceResult::new(vec![contents]))
-}
-
-fn json(answer: Answer) -> String {
-    answer.body().to_string()
+    Ok(read)
 }
 
 /// The error of the protocol: what is gone is not found, anything else is a failure, and both say what it was.

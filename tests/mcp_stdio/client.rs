@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{PATIENCE, Server, signal};
+use crate::support::{Listing, PATIENCE, ScriptedPeer, Server, directory, signal};
 
 /// `muxwire` in an environment of our making; what it would start lands in `home`.
 pub(crate) fn muxwire(home: &Path) -> Command {
@@ -143,10 +143,19 @@ impl Mcp {
         rows.iter().find(|row| row["id"] == id).unwrap_or_else(|| panic!("{answer}")).clone()
     }
 
-    /// The most memory that it has held, in bytes, where the system tells.
+    /// The memory that it holds, in bytes, where the system tells.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        self.status("VmRSS:")
+    }
+
+    /// The most that it has held.
     pub(crate) fn peak_memory(&self) -> Option<u64> {
+        self.status("VmHWM:")
+    }
+
+    fn status(&self, name: &str) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
         line.trim().trim_end_matches(" kB").parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
     }
 
@@ -179,6 +188,18 @@ impl Drop for Mcp {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// `muxwire mcp` with more arguments on a peer that answers these one after the other.
+pub(crate) fn on(
+    listings: &[Listing],
+    arguments: &[&str],
+) -> (Mcp, ScriptedPeer, tempfile::TempDir) {
+    let (home, script) = (directory(), listings.to_vec());
+    let peer = ScriptedPeer::play_times(script.len(), move |time, talk| script[time].answer(talk));
+    let mut command = muxwire(home.path());
+    let mcp = Mcp::start(command.arg("mcp").arg("-S").arg(peer.path()).args(arguments));
+    (mcp, peer, home)
 }
 
 /// A server's row and column are there from the start, its content a moment later: waits for it.

@@ -4,20 +4,12 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::client::{Mcp, muxwire};
-use crate::support::{Listing, PATIENCE, ScriptedPeer, directory};
-
-/// `muxwire mcp` on a peer that answers these one after the other.
-fn on(listings: &[Listing]) -> (Mcp, ScriptedPeer, tempfile::TempDir) {
-    let (home, script) = (directory(), listings.to_vec());
-    let peer = ScriptedPeer::play_times(script.len(), move |time, talk| script[time].answer(talk));
-    let mut command = muxwire(home.path());
-    (Mcp::start(command.arg("mcp").arg("-S").arg(peer.path())), peer, home)
-}
+use crate::client::on;
+use crate::support::{Listing, PATIENCE};
 
 /// The code of a query whose answer is short, on a peer that answers these.
 fn code(listings: &[Listing]) -> String {
-    let (mut mcp, peer, _home) = on(listings);
+    let (mut mcp, peer, _home) = on(listings, &[]);
     let error = mcp.fail("tmux_snapshot", json!({"entity": "session"}));
     assert_eq!(error["delivery"], "observed", "{error}");
     peer.finish();
@@ -26,7 +18,7 @@ fn code(listings: &[Listing]) -> String {
 
 #[test]
 fn four_thousand_panes_are_queried_and_read_page_by_page() {
-    let (mut mcp, peer, _home) = on(&[Listing::new(100, 40); 2]);
+    let (mut mcp, peer, _home) = on(&[Listing::new(100, 40); 2], &[]);
     let begun = Instant::now();
     let filter = json!({"profile": "libtmux-ruby.where", "version": 1, "entity": "pane",
         "where": {"window": {"is": {"panes": {"some": {"pid": {"gte": 4_960}}}}}}});
@@ -67,7 +59,7 @@ fn what_passes_a_limit_is_capacity_and_never_a_short_list() {
     };
     let listing = |instead| Listing { instead, ..Listing::new(2, 4) };
     assert_eq!(code(&[listing(long(65_537))]), "capacity", "a field");
-    let (mut mcp, peer, _home) = on(&[listing(long(65_536))]);
+    let (mut mcp, peer, _home) = on(&[listing(long(65_536))], &[]);
     mcp.call("tmux_snapshot", json!({"entity": "pane"}));
     peer.finish();
     // 30 titles of 40 000 bytes are more than a mebibyte.
@@ -88,7 +80,7 @@ fn what_does_not_agree_is_read_once_more_and_then_refused() {
         Listing { instead: |field, _| (field == "session_windows").then(|| "3".into()), ..good };
     for bad in [lost, two_active, no_window] {
         assert_eq!(code(&[bad, bad]), "incomplete_snapshot");
-        let (mut mcp, peer, _home) = on(&[bad, good]);
+        let (mut mcp, peer, _home) = on(&[bad, good], &[]);
         let page = mcp.call("tmux_snapshot", json!({"entity": "pane"}));
         assert_eq!(page["data"]["items"].as_array().unwrap().len(), 4);
         peer.finish();

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Mcp, pane_showing};
-use crate::support::{Server, eventually, has_ended, on_each_release, releases, signal};
+use crate::client::{Mcp, on, pane_showing};
+use crate::support::{Listing, Server, eventually, has_ended, on_each_release, releases, signal};
 
 /// What stands in front of the URIs of this server now.
 fn root(mcp: &mut Mcp) -> String {
@@ -193,6 +193,69 @@ fn what_is_gone_is_not_found_and_other_failures_say_what_they_are() {
         page(&mut mcp, &format!("{new}/snapshots/pane"));
         server.tmux(["kill-server"]);
     });
+}
+
+#[test]
+fn a_page_is_held_to_the_size_of_what_is_sent_by_uri() {
+    // The second page holds one window that no answer holds.
+    let long = |field: &str, row| {
+        (field == "window_name").then(|| "x".repeat(if row == 55 { 60_000 } else { 100 }))
+    };
+    let listing = Listing { instead: long, ..Listing::new(60, 1) };
+    let size = |mcp: &mut Mcp, uri: &str| {
+        serde_json::to_vec(&mcp.request("resources/read", json!({"uri": uri}))).unwrap().len()
+    };
+    // The answer of tmux_capabilities is larger than these limits.
+    let small_root = |mcp: &mut Mcp| {
+        let data = mcp.call("tmux_snapshot", json!({"entity": "session"}))["data"].clone();
+        format!("tmux://default/{}", data["server_identity"]["generation"].as_str().unwrap())
+    };
+    let (mut mcp, peer, _home) = on(&[listing; 3], &[]);
+    let uri = format!("{}/snapshots/window", small_root(&mut mcp));
+    let (whole, by_tool) =
+        (size(&mut mcp, &uri), mcp.result("tmux_snapshot", json!({"entity": "window"})));
+    let by_tool = serde_json::to_vec(&by_tool).unwrap().len();
+    peer.finish();
+    assert!(whole + whole / 2 < by_tool, "{whole} {by_tool}");
+
+    // Times have some digits more or less.
+    let (mut mcp, peer, _home) =
+        on(&[listing; 4], &["--max-response-bytes", &(whole + 64).to_string()]);
+    let root = small_root(&mut mcp);
+    let uri = format!("{root}/snapshots/window");
+    let first = page(&mut mcp, &uri);
+    assert_eq!(first["items"].as_array().unwrap().len(), 50);
+    assert_eq!(mcp.code("tmux_snapshot", json!({"entity": "window"})), "capacity");
+    let few = mcp.call("tmux_snapshot", json!({"entity": "window", "limit": 5}))["data"].clone();
+    let refused_as = |mcp: &mut Mcp, uri: &str, delivery: &str| {
+        let error = refused(mcp, uri);
+        let told = ["code", "delivery"].map(|key| error["data"][key].clone());
+        assert_eq!((&error["code"], told), (&json!(-32000), [json!("capacity"), json!(delivery)]));
+        assert!(error["message"].as_str().unwrap().contains("tmux_snapshot"), "{error}");
+    };
+    // Fewer items where all are too large; then one that is so alone.
+    let mut next = first.clone();
+    let mut ids = Vec::new();
+    let refused_at = loop {
+        let uri = format!("{root}/pages/{}", next["next_cursor"].as_str().unwrap());
+        if ids.len() == 5 {
+            break uri;
+        }
+        next = page(&mut mcp, &uri);
+        ids.extend(next["items"].as_array().unwrap().iter().map(|item| item["ref"]["id"].clone()));
+    };
+    assert_eq!(ids, ["@50", "@51", "@52", "@53", "@54"]);
+    refused_as(&mut mcp, &refused_at, "not_sent");
+    // What else is kept stays.
+    let cursor = few["next_cursor"].as_str().unwrap();
+    assert_eq!(page(&mut mcp, &format!("{root}/pages/{cursor}"))["items"][0]["ref"]["id"], "@5");
+    peer.finish();
+
+    let (mut mcp, peer, _home) =
+        on(&[listing; 2], &["--max-response-bytes", &(whole - 64).to_string()]);
+    let uri = format!("{}/snapshots/window", small_root(&mut mcp));
+    refused_as(&mut mcp, &uri, "observed");
+    peer.finish();
 }
 
 #[test]

@@ -47,9 +47,10 @@ pub(crate) const TOOLS: &[Tool] = &[Tool {
 }];
 
 async fn tmux_snapshot(call: &Call, arguments: Arguments) -> Result<Answer, Failure> {
+    let within = |page: Answer| page.within(call.context.options.max_response_bytes);
     if let Some(cursor) = arguments.text("cursor") {
         let (capture, position) = call.kept(cursor)?;
-        return capture.page_within(position, call.context.options.max_response_bytes);
+        return capture.next_page(position, within);
     }
     let entity = arguments.text("entity").and_then(Entity::named);
     let entity = entity.ok_or_else(|| Failure::invalid("Give entity or cursor."))?;
@@ -60,5 +61,5 @@ async fn tmux_snapshot(call: &Call, arguments: Arguments) -> Result<Answer, Fail
         return Err(Failure::new(Code::InvalidFilter, message));
     }
     let limit = arguments.count("limit").unwrap_or(PAGE_DEFAULT);
-    call.first_page(Query { entity, criteria, limit }, None).await
+    call.first_page(Query { entity, criteria, limit }, None, within).await
 }
