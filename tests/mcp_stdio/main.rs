@@ -6,6 +6,7 @@ mod client;
 mod ending;
 mod failing;
 mod large;
+mod pages;
 mod private;
 mod querying;
 mod reading;
