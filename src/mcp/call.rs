@@ -6,7 +6,7 @@ use super::binding::Binding;
 use super::caller::CallerPane;
 use super::catalogue::{Bound, Catalogue, Entry, Tool};
 use super::failure::{Code, Delivery, Failure};
-use super::metadata::Capture;
+use super::metadata::{Capture, MAX_QUESTIONS};
 use super::options::{Options, Socket};
 use super::reach::Handle;
 use super::retention::Retention;
@@ -17,7 +17,7 @@ use std::env;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -49,6 +49,8 @@ pub(crate) struct Context {
     pub(crate) binding: Binding<ServerIdentity>,
     /// Captures whose pages can be read on.
     pub(crate) captures: Mutex<Retention<Arc<Capture>>>,
+    /// Turns for asking criteria.
+    pub(crate) questions: Arc<Semaphore>,
     /// When this process began to serve: where intervals count from. All time here is tokio's, which tests can stop.
     pub(crate) epoch: Instant,
     /// Cancelled when the process ends.
@@ -77,6 +79,7 @@ impl Context {
             catalogue,
             binding: Binding::new(),
             captures: Mutex::default(),
+            questions: Arc::new(Semaphore::new(MAX_QUESTIONS)),
             epoch: Instant::now(),
             stop: CancellationToken::new(),
             handle,

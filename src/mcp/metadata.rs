@@ -14,6 +14,7 @@ use crate::model::Snapshot;
 use crate::query::{Criteria, CriteriaError, Entity, Item};
 use serde::Serialize;
 use std::sync::{Arc, PoisonError};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 /// How many items a page holds at most.
@@ -24,6 +25,8 @@ pub(crate) const PAGE_DEFAULT: usize = 50;
 pub(crate) const MAX_ROWS: usize = 4_096;
 /// How many bytes are acquired at most.
 pub(crate) const MAX_ACQUIRED: usize = 1024 * 1024;
+/// How many criteria are asked at the same time.
+pub(crate) const MAX_QUESTIONS: usize = 4;
 /// How long a field may be.
 pub(crate) const MAX_FIELD: usize = 65_536;
 
@@ -182,13 +185,21 @@ impl Call {
         generation: Option<Generation>,
         send: impl FnOnce(Answer) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
+        // Taken before anything is read, so that what waits for its turn holds nothing.
+        let turn = match query.criteria {
+            Some(criteria) => Some((criteria, self.turn().await?)),
+            None => None,
+        };
         let started = Instant::now();
         let Seen { what: snapshot, generation } = self.metadata(generation).await?;
         let interval = Interval::since(started, self.context.epoch);
         let bytes = weigh(&snapshot)?;
-        let positions = match &query.criteria {
-            Some(criteria) => criteria.positions(&snapshot).map_err(of_criteria)?,
-            None => (0..query.entity.count(&snapshot)).collect(),
+        let (snapshot, positions) = match turn {
+            Some((criteria, turn)) => ask(criteria, snapshot, turn).await?,
+            None => {
+                let all = (0..query.entity.count(&snapshot)).collect();
+                (snapshot, all)
+            }
         };
         let bytes = bytes + positions.capacity() * size_of::<usize>();
         let (id, entity, limit) = (fresh_bits()?, query.entity, query.limit);
@@ -199,6 +210,12 @@ impl Call {
             .keep(id, Arc::new(capture), bytes, Instant::now())
             .map_err(|_| over("bytes in one capture", MAX_BYTES))?;
         Ok(page)
+    }
+
+    /// Waits until criteria may be asked.
+    async fn turn(&self) -> Result<OwnedSemaphorePermit, Failure> {
+        let questions = Arc::clone(&self.context.questions);
+        questions.acquire_owned().await.map_err(|_| ending())
     }
 
     /// A capture that is kept, and where in it the page of a cursor starts. Asks nothing of tmux.
@@ -228,6 +245,26 @@ impl Call {
             (Some(_), _) => Err(stale("The cursor is outside its result. Query again.")),
         }
     }
+}
+
+/// Asks criteria on a thread of their own: hard ones take long enough to hold up everybody else. Whoever no longer waits
+/// for the answer, the turn is held until the thread is done.
+async fn ask(
+    criteria: Criteria,
+    snapshot: Snapshot,
+    turn: OwnedSemaphorePermit,
+) -> Result<(Snapshot, Vec<usize>), Failure> {
+    let asked = tokio::task::spawn_blocking(move || {
+        let positions = criteria.positions(&snapshot);
+        drop(turn);
+        (snapshot, positions)
+    });
+    let (snapshot, positions) = asked.await.map_err(|_| ending())?;
+    Ok((snapshot, positions.map_err(of_criteria)?))
+}
+
+fn ending() -> Failure {
+    Failure::new(Code::Cancelled, "This MCP server is ending.")
 }
 
 fn stale(message: &str) -> Failure {

@@ -5,6 +5,7 @@
 mod client;
 mod ending;
 mod failing;
+mod hard;
 mod large;
 mod pages;
 mod private;

@@ -56,7 +56,7 @@ fn pages_shrink_to_what_an_answer_holds_and_together_show_everything_once() {
         .map(|(_, id)| id.clone())
         .collect();
     assert_eq!(seen, expected);
-    assert!(counts[1..].iter().any(|count| *count == ITEMS), "{counts:?}");
+    assert!(counts[1..].contains(&ITEMS), "{counts:?}");
     assert!(counts[1..counts.len() - 1].iter().any(|count| *count < ITEMS), "{counts:?}");
 
     // What is too large by itself ends the way; what was before it is there, and so is the first capture.
