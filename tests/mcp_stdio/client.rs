@@ -153,6 +153,15 @@ impl Mcp {
         self.status("VmHWM:")
     }
 
+    /// The processor time that it has taken, where the system tells; not what others took meanwhile.
+    pub(crate) fn worked(&self) -> Option<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
+        // After the name, which may hold anything, and ten more fields: user and system time in hundredths.
+        let fields = stat.rsplit(')').next()?.split_whitespace().skip(11).take(2);
+        let hundredths: u64 = fields.filter_map(|field| field.parse::<u64>().ok()).sum();
+        Some(Duration::from_millis(10 * hundredths))
+    }
+
     fn status(&self, name: &str) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
