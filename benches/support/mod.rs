@@ -6,10 +6,10 @@
 // Each bench uses a part of this.
 #![allow(dead_code)]
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command as Process, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command as Process, Stdio};
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
@@ -148,6 +148,47 @@ impl Drop for Server {
         let mut kill = Process::new(&self.binary);
         kill.arg("-S").arg(self.socket()).arg("kill-server").stdin(Stdio::null());
         let _ = kill.output();
+    }
+}
+
+/// A `muxwire mcp` and its client's side; killed on drop.
+pub(crate) struct Mcp {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    line: String,
+}
+
+impl Mcp {
+    /// Serves this server.
+    pub(crate) fn on(server: &Server) -> Self {
+        let mut process = Process::new(env!("CARGO_BIN_EXE_muxwire"));
+        process.arg("mcp").arg("-S").arg(server.socket()).env_remove("TMUX_PANE");
+        let mut child = process.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Self { child, input, output: BufReader::new(output), line: String::new() }
+    }
+
+    /// The line that answers a request.
+    pub(crate) fn line(&mut self, method: &str, params: &str) -> &str {
+        let request = r#"{"jsonrpc":"2.0","id":1,"method":"#;
+        let request = format!("{request}\"{method}\",\"params\":{params}}}\n");
+        self.input.write_all(request.as_bytes()).unwrap();
+        self.line.clear();
+        self.output.read_line(&mut self.line).unwrap();
+        &self.line
+    }
+
+    /// The answer to a request.
+    pub(crate) fn request(&mut self, method: &str, params: &str) -> serde_json::Value {
+        serde_json::from_str(self.line(method, params)).unwrap()
+    }
+}
+
+impl Drop for Mcp {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
