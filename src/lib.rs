@@ -66,7 +66,7 @@
 //! lay out the frame header differently there. Commands that read or write files by name are
 //! refused by this client (tmux's own opens them); standard input and output take their place.
 
-#[cfg(test)]
+#[cfg(all(test, feature = "mcp"))]
 extern crate self as muxwire; // what tests/support calls it
 
 pub mod capture;
