@@ -181,3 +181,33 @@ fn criteria_are_asked_in_a_bounded_number_of_allocations() {
         assert!(info.bytes_max <= 512 << 10, "{filter} {info:?}");
     }
 }
+
+#[test]
+fn what_criteria_remember_is_two_bits_for_each_filter_and_thing() {
+    let server = Server::start(releases().last().unwrap());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let query = SnapshotQuery::new().unwrap();
+    let output = runtime.block_on(server.handle().run(query.commands())).unwrap();
+    let server = output.server.unwrap();
+    let rows = rows(&query, 4_000, "name");
+    let snapshot = query.decode(&rows, server.encoding, server).unwrap();
+    // Each of them is asked of each window, and of each pane behind it.
+    let filter = r#"{"window":{"is":{"panes":{"some":{"title":"other"}}}}}"#;
+    let document = |filters: usize| {
+        let filters = vec![filter; filters].join(",");
+        format!(
+            r#"{{"profile":"libtmux-ruby.where","version":1,"entity":"pane","where":{{"or":[{filters}]}}}}"#
+        )
+    };
+    let asked = |filters: usize| {
+        let document = document(filters);
+        let criteria = muxwire::query::Criteria::from_json(document.as_bytes()).unwrap();
+        let (info, found) = measured(|| criteria.positions(&snapshot).unwrap());
+        assert!(found.is_empty());
+        info
+    };
+    // Found: 66 032 bytes with one, and 2 032 more with each other: twice 4 000 times two bits.
+    let (one, many) = (asked(1), asked(80));
+    assert!(many.bytes_max <= one.bytes_max + 79 * 2_100, "{one:?} {many:?}");
+    assert!(many.count_total <= one.count_total + 79 * 2, "{one:?} {many:?}");
+}

@@ -24,6 +24,16 @@ pub(super) struct Checked {
     pub(super) node: Node,
     /// The text fields that it names, in branches that are never taken too.
     pub(super) texts: Vec<(Entity, &'static Field)>,
+    /// How many filters there are on what relations lead to.
+    pub(super) related: usize,
+}
+
+/// A filter on what a relation leads to. Relations lead to the same things again and again, so
+/// that its outcome is remembered for each thing, under this number.
+#[derive(Clone, Debug)]
+pub(super) struct Related {
+    pub(super) number: usize,
+    pub(super) node: Node,
 }
 
 /// A filter that fits its entity.
@@ -33,12 +43,9 @@ pub(super) enum Node {
     Any(Vec<Node>),
     Not(Box<Node>),
     Field(&'static Field, Condition),
-    Many(&'static Relation, Quantifier, Box<Node>),
+    Many(&'static Relation, Quantifier, Box<Related>),
     /// `None` asks for absence.
-    One(&'static Relation, Option<Box<Node>>),
-    /// A filter whose outcome is remembered for each thing that it is asked of, under this number:
-    /// relations in relations lead to the same things again and again.
-    Remembered(u64, Box<Node>),
+    One(&'static Relation, Option<Box<Related>>),
 }
 
 /// A test that fits its field.
@@ -68,7 +75,7 @@ pub(super) enum Constant {
 pub(super) fn check(entity: Entity, filter: &Where) -> Result<Checked, CriteriaError> {
     let mut checker = Checker::default();
     let node = checker.filter(entity, filter, 0)?;
-    Ok(Checked { node, texts: checker.texts })
+    Ok(Checked { node, texts: checker.texts, related: checker.related })
 }
 
 /// Counts what is bounded.
@@ -77,10 +84,7 @@ struct Checker {
     nodes: usize,
     text: usize,
     texts: Vec<(Entity, &'static Field)>,
-    /// In how many relations it is.
-    relations: usize,
-    /// How many filters are remembered.
-    remembered: u64,
+    related: usize,
 }
 
 impl Checker {
@@ -132,14 +136,7 @@ impl Checker {
             return Ok(Node::Field(field, self.test(field, test, depth + 1)?));
         }
         if let Some(relation) = entity.relations().iter().find(|relation| relation.name == name) {
-            self.relations += 1;
-            let node = self.relation(relation, test, depth + 1)?;
-            self.relations -= 1;
-            if self.relations == 0 {
-                return Ok(node);
-            }
-            self.remembered += 1;
-            return Ok(Node::Remembered(self.remembered, Box::new(node)));
+            return self.relation(relation, test, depth + 1);
         }
         Err(CriteriaError::Name { name: shown(name), entity: entity.name() })
     }
@@ -151,21 +148,19 @@ impl Checker {
         depth: usize,
     ) -> Result<Node, CriteriaError> {
         self.node(depth)?;
-        let target = relation.target;
         let mut all = Vec::with_capacity(test.operators.len());
         for operator in &test.operators {
             all.push(match (relation.arity, operator) {
                 (Arity::Many, Operator::Many(quantifier, filter)) => {
-                    let filter = self.filter(target, filter, depth + 1)?;
-                    Node::Many(relation, *quantifier, Box::new(filter))
+                    let filter = self.related(relation, filter, depth + 1)?;
+                    Node::Many(relation, *quantifier, filter)
                 }
                 (Arity::One | Arity::ZeroOrOne, Operator::One { negated, filter })
                     if filter.is_some() || relation.arity == Arity::ZeroOrOne =>
                 {
                     let filter = filter.as_ref();
-                    let filter = filter.map(|filter| self.filter(target, filter, depth + 1));
-                    let filter = filter.transpose()?.map(Box::new);
-                    let node = Node::One(relation, filter);
+                    let filter = filter.map(|filter| self.related(relation, filter, depth + 1));
+                    let node = Node::One(relation, filter.transpose()?);
                     if *negated { Node::Not(Box::new(node)) } else { node }
                 }
                 (arity, _) => {
@@ -179,6 +174,19 @@ impl Checker {
             });
         }
         Ok(Node::All(all))
+    }
+
+    /// A filter on what `relation` leads to.
+    fn related(
+        &mut self,
+        relation: &Relation,
+        filter: &Where,
+        depth: usize,
+    ) -> Result<Box<Related>, CriteriaError> {
+        let node = self.filter(relation.target, filter, depth)?;
+        let number = self.related;
+        self.related += 1;
+        Ok(Box::new(Related { number, node }))
     }
 
     fn test(

@@ -1,16 +1,14 @@
 //! Criteria asked of a snapshot.
 
-use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::cell::{Cell, OnceCell};
 
 use memchr::memmem;
 
-use super::check::{Checked, Condition, Constant, Node};
+use super::check::{Checked, Condition, Constant, Node, Related};
 use super::entity::{Path, Relation, Value};
 use super::tree::{Match, Order, Quantifier};
 use super::{Criteria, CriteriaError, Item};
-use crate::model::{Pane, Snapshot, WindowId, WindowLink};
+use crate::model::{Pane, SessionId, Snapshot, WindowId, WindowLink};
 
 /// Most steps that one question may take, so that it ends within a second whatever it is and
 /// whatever names a server holds: a comparison is one, and one more for each 32 bytes of text.
@@ -22,7 +20,8 @@ impl Criteria {
     /// What of `snapshot` matches, in the snapshot's order.
     ///
     /// Each condition costs the same for each thing that it is asked of. Relations are followed
-    /// without looking at anything else, and within each other once for each thing.
+    /// without looking at anything else, and a filter on what they lead to is asked once of each
+    /// thing: what it gave is remembered, for each filter in two bits for each thing of its kind.
     ///
     /// # Errors
     ///
@@ -40,7 +39,7 @@ impl Criteria {
     ///
     /// As [`select`](Self::select).
     pub fn positions(&self, snapshot: &Snapshot) -> Result<Vec<usize>, CriteriaError> {
-        let Checked { node, texts } = &self.checked;
+        let Checked { node, texts, related } = &self.checked;
         for (entity, field) in texts {
             let mut texts = entity.items(snapshot).map(field.get);
             if texts.any(|text| matches!(text, Value::Text(text) if str::from_utf8(text).is_err()))
@@ -49,7 +48,7 @@ impl Criteria {
                 return Err(CriteriaError::Undecodable { name, entity });
             }
         }
-        let graph = Graph::new(snapshot);
+        let graph = Graph::new(snapshot, *related);
         let mut positions = Vec::new();
         for (at, item) in self.entity.items(snapshot).enumerate() {
             let holds = graph.holds(node, item);
@@ -64,41 +63,44 @@ impl Criteria {
     }
 }
 
-/// A snapshot with its relations at hand.
+/// A snapshot with its relations at hand; things are named by their positions in its lists.
 struct Graph<'a> {
     snapshot: &'a Snapshot,
     /// Panes by window, once they are needed.
-    panes: OnceCell<Vec<&'a Pane>>,
+    panes: OnceCell<Vec<(WindowId, usize)>>,
     /// Links by window, once they are needed.
-    links: OnceCell<Vec<&'a WindowLink>>,
-    /// What remembered filters gave, by their number and the key of what they were asked of.
-    known: RefCell<HashMap<(u64, u64), bool, BuildHasherDefault<KeyHasher>>>,
+    links: OnceCell<Vec<(WindowId, usize)>>,
+    /// What filters on related things gave, by their number, once they are asked.
+    known: Box<[OnceCell<Known>]>,
     /// Steps that may still be taken; at 0 whatever is answered is void.
     left: Cell<usize>,
 }
 
-/// Mixes two small numbers; the usual hasher costs more than what it would save.
-#[derive(Default)]
-struct KeyHasher(u64);
+/// What one filter gave for each thing of its kind, four to a byte: whether it is known, and what.
+struct Known(Box<[Cell<u8>]>);
 
-impl Hasher for KeyHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64((*byte).into()));
+impl Known {
+    fn nothing_of(count: usize) -> Self {
+        Self(vec![Cell::new(0); count.div_ceil(4)].into())
     }
 
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0.rotate_left(32) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    fn get(&self, at: usize) -> Option<bool> {
+        let bits = self.0.get(at / 4)?.get() >> (at % 4 * 2);
+        (bits & 2 != 0).then_some(bits & 1 != 0)
     }
 
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 32)
+    fn set(&self, at: usize, holds: bool) {
+        if let Some(four) = self.0.get(at / 4) {
+            four.set(four.get() | (2 | u8::from(holds)) << (at % 4 * 2));
+        }
     }
 }
 
 impl<'a> Graph<'a> {
-    fn new(snapshot: &'a Snapshot) -> Self {
+    fn new(snapshot: &'a Snapshot, related: usize) -> Self {
+        let known = (0..related).map(|_| OnceCell::new()).collect();
         let (panes, links) = (OnceCell::new(), OnceCell::new());
-        Self { snapshot, panes, links, known: RefCell::default(), left: Cell::new(MAX_STEPS) }
+        Self { snapshot, panes, links, known, left: Cell::new(MAX_STEPS) }
     }
 
     /// Takes a step over this many bytes; `false` when none is left.
@@ -117,76 +119,80 @@ impl<'a> Graph<'a> {
             Node::Any(nodes) => nodes.iter().any(|node| self.holds(node, row)),
             Node::Not(node) => !self.holds(node, row),
             Node::Field(field, condition) => self.passes(condition, (field.get)(row)),
-            Node::Many(relation, quantifier, node) => {
+            Node::Many(relation, quantifier, filter) => {
                 let sought = *quantifier != Quantifier::Every;
                 let found =
-                    self.any(relation, row, &mut |related| self.holds(node, related) == sought);
+                    self.any(relation, row, |at| self.related(relation, filter, at) == sought);
                 found == (*quantifier == Quantifier::Some)
             }
-            Node::One(relation, Some(node)) => {
-                self.any(relation, row, &mut |related| self.holds(node, related))
+            Node::One(relation, Some(filter)) => {
+                self.any(relation, row, |at| self.related(relation, filter, at))
             }
-            Node::One(relation, None) => !self.any(relation, row, &mut |_| true),
-            Node::Remembered(number, node) => {
-                let key = (*number, key(row));
-                if let Some(known) = self.known.borrow().get(&key) {
-                    return *known;
-                }
-                let holds = self.holds(node, row);
-                self.known.borrow_mut().insert(key, holds);
-                holds
-            }
+            Node::One(relation, None) => !self.any(relation, row, |_| true),
         }
     }
 
-    /// Whether something that `relation` leads to from `row` is as wanted.
+    /// Whether what `relation` leads to at this position is as `filter` says.
+    fn related(&self, relation: &Relation, filter: &Related, at: usize) -> bool {
+        let target = relation.target;
+        let asked =
+            || target.item(self.snapshot, at).is_some_and(|row| self.holds(&filter.node, row));
+        if !self.step(0) {
+            return false;
+        }
+        let Some(known) = self.known.get(filter.number) else { return asked() };
+        let known = known.get_or_init(|| Known::nothing_of(target.count(self.snapshot)));
+        known.get(at).unwrap_or_else(|| {
+            let holds = asked();
+            known.set(at, holds);
+            holds
+        })
+    }
+
+    /// Whether something that `relation` leads to from `row` is wanted.
     fn any(
         &self,
         relation: &Relation,
         row: Item<'a>,
-        wanted: &mut dyn FnMut(Item<'a>) -> bool,
+        mut wanted: impl FnMut(usize) -> bool,
     ) -> bool {
-        let snapshot = self.snapshot;
         match (relation.path, row) {
-            (Path::SessionWindows, Item::Session(session)) => snapshot
+            (Path::SessionWindows, Item::Session(session)) => self
                 .links_of_session(session.id)
-                .iter()
-                .filter_map(|link| snapshot.window(link.window_id))
-                .any(|window| wanted(Item::Window(window))),
-            (Path::SessionLinks, Item::Session(session)) => snapshot
+                .filter_map(|(_, link)| self.window(link.window_id))
+                .any(wanted),
+            (Path::SessionLinks, Item::Session(session)) => {
+                self.links_of_session(session.id).any(|(at, _)| wanted(at))
+            }
+            (Path::SessionPanes, Item::Session(session)) => self
                 .links_of_session(session.id)
-                .iter()
-                .any(|link| wanted(Item::WindowLink(link))),
-            (Path::SessionPanes, Item::Session(session)) => snapshot
+                .flat_map(|(_, link)| self.panes_of_window(link.window_id))
+                .any(wanted),
+            (Path::SessionCurrentWindow, Item::Session(session)) => self
                 .links_of_session(session.id)
-                .iter()
-                .flat_map(|link| self.panes_of(link.window_id))
-                .any(|pane| wanted(Item::Pane(pane))),
-            (Path::SessionCurrentWindow, Item::Session(session)) => snapshot
-                .current_window(session.id)
-                .is_some_and(|window| wanted(Item::Window(window))),
+                .find(|(_, link)| link.active)
+                .and_then(|(_, link)| self.window(link.window_id))
+                .is_some_and(wanted),
             (Path::WindowPanes, Item::Window(window)) => {
-                self.panes_of(window.id).iter().any(|pane| wanted(Item::Pane(pane)))
+                self.panes_of_window(window.id).any(wanted)
             }
             (Path::WindowLinks, Item::Window(window)) => {
-                let links = range(self.links(), |link| link.window_id, window.id);
-                links.iter().any(|link| wanted(Item::WindowLink(link)))
+                self.links_of_window(window.id).any(wanted)
             }
-            (Path::WindowActivePane, Item::Window(window)) => {
-                let mut panes = self.panes_of(window.id).iter();
-                panes.find(|pane| pane.active).is_some_and(|pane| wanted(Item::Pane(pane)))
-            }
+            (Path::WindowActivePane, Item::Window(window)) => self
+                .panes_of_window(window.id)
+                .find(|at| self.snapshot.panes.get(*at).is_some_and(|pane| pane.active))
+                .is_some_and(wanted),
             (Path::PaneWindow, Item::Pane(Pane { window_id, .. }))
             | (Path::LinkWindow, Item::WindowLink(WindowLink { window_id, .. })) => {
-                snapshot.window(*window_id).is_some_and(|window| wanted(Item::Window(window)))
+                self.window(*window_id).is_some_and(wanted)
             }
-            (Path::LinkSession, Item::WindowLink(link)) => snapshot
-                .session(link.session_id)
-                .is_some_and(|session| wanted(Item::Session(session))),
-            (Path::ClientSession, Item::Client(client)) => client
-                .session_id
-                .and_then(|id| snapshot.session(id))
-                .is_some_and(|session| wanted(Item::Session(session))),
+            (Path::LinkSession, Item::WindowLink(link)) => {
+                self.session(link.session_id).is_some_and(wanted)
+            }
+            (Path::ClientSession, Item::Client(client)) => {
+                client.session_id.and_then(|id| self.session(id)).is_some_and(wanted)
+            }
             // A relation is only ever checked against the entity that has it.
             _ => false,
         }
@@ -224,43 +230,43 @@ impl<'a> Graph<'a> {
         }
     }
 
-    fn panes_of(&self, window: WindowId) -> &[&'a Pane] {
-        let panes = self.panes.get_or_init(|| {
-            let mut panes: Vec<&Pane> = self.snapshot.panes.iter().collect();
-            panes.sort_by_key(|pane| pane.window_id);
-            panes
-        });
-        range(panes, |pane| pane.window_id, window)
+    fn session(&self, id: SessionId) -> Option<usize> {
+        self.snapshot.sessions.binary_search_by_key(&id, |session| session.id).ok()
     }
 
-    fn links(&self) -> &[&'a WindowLink] {
-        self.links.get_or_init(|| {
-            let mut links: Vec<&WindowLink> = self.snapshot.links.iter().collect();
-            links.sort_by_key(|link| link.window_id);
-            links
-        })
+    fn window(&self, id: WindowId) -> Option<usize> {
+        self.snapshot.windows.binary_search_by_key(&id, |window| window.id).ok()
     }
-}
 
-/// What tells a thing from all others of its kind.
-fn key(row: Item<'_>) -> u64 {
-    match row {
-        Item::Session(session) => session.id.number().into(),
-        Item::Window(window) => window.id.number().into(),
-        Item::Pane(pane) => pane.id.number().into(),
-        Item::WindowLink(link) => {
-            (u64::from(link.session_id.number()) << 32) | u64::from(link.index)
-        }
-        // No relation leads to one, so that none is asked twice.
-        Item::Client(client) => client.pid.into(),
+    fn links_of_session(&self, id: SessionId) -> impl Iterator<Item = (usize, &'a WindowLink)> {
+        let links = &self.snapshot.links;
+        let start = links.partition_point(|link| link.session_id < id);
+        links.iter().enumerate().skip(start).take_while(move |(_, link)| link.session_id == id)
+    }
+
+    fn links_of_window(&self, id: WindowId) -> impl Iterator<Item = usize> {
+        let links = self.snapshot.links.iter().map(|link| link.window_id);
+        of_window(self.links.get_or_init(|| by_window(links)), id)
+    }
+
+    fn panes_of_window(&self, id: WindowId) -> impl Iterator<Item = usize> {
+        let panes = self.snapshot.panes.iter().map(|pane| pane.window_id);
+        of_window(self.panes.get_or_init(|| by_window(panes)), id)
     }
 }
 
-/// The part of sorted `rows` with this key.
-fn range<T>(rows: &[T], key: impl Fn(&T) -> WindowId, window: WindowId) -> &[T] {
-    let start = rows.partition_point(|row| key(row) < window);
-    let rows = rows.get(start..).unwrap_or_default();
-    rows.get(..rows.partition_point(|row| key(row) == window)).unwrap_or_default()
+/// The positions of what is in these windows, by window.
+fn by_window(windows: impl Iterator<Item = WindowId>) -> Vec<(WindowId, usize)> {
+    let mut rows: Vec<_> = windows.enumerate().map(|(at, window)| (window, at)).collect();
+    rows.sort_unstable();
+    rows
+}
+
+/// The part of them that is in this one.
+fn of_window(rows: &[(WindowId, usize)], id: WindowId) -> impl Iterator<Item = usize> {
+    let start = rows.partition_point(|(window, _)| *window < id);
+    let rows = rows.iter().skip(start).take_while(move |(window, _)| *window == id);
+    rows.map(|(_, at)| *at)
 }
 
 fn equals(constant: &Constant, value: Value<'_>) -> bool {
