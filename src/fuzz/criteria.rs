@@ -1,5 +1,7 @@
 //! Reading criteria and asking them.
 
+use serde_json::Value;
+
 use crate::client::Server;
 use crate::model::{
     ClientInfo, Pane, PaneId, Session, SessionId, Snapshot, Text, Window, WindowId, WindowLink,
@@ -12,9 +14,10 @@ use crate::query::{Criteria, CriteriaError, Item};
 /// the others. It reads the same when it is written anew.
 pub fn criteria(document: &[u8]) {
     let Ok(criteria) = Criteria::from_json(document) else { return };
-    let Ok(value) = serde_json::from_slice::<serde_json::Value>(document) else {
+    let Ok(mut value) = serde_json::from_slice(document) else {
         panic!("criteria that are no JSON")
     };
+    restore_zeros(&mut value);
     let snapshot = snapshot();
     let selected = match criteria.select(&snapshot) {
         Ok(selected) => selected,
@@ -38,8 +41,22 @@ fn positions(all: &[Item<'_>], selected: &[Item<'_>]) -> Vec<Option<usize>> {
     selected.iter().map(|item| all.iter().position(|other| other == item)).collect()
 }
 
+/// Makes 0 of what was written as `-0`, which `Value` takes for -0.0; nothing else of criteria that
+/// were read is a fraction.
+fn restore_zeros(value: &mut Value) {
+    match value {
+        Value::Array(members) => members.iter_mut().for_each(restore_zeros),
+        Value::Object(members) => members.values_mut().for_each(restore_zeros),
+        Value::Number(number) if number.is_f64() => {
+            assert_eq!(number.as_f64(), Some(0.0), "a number that is no integer");
+            *value = 0.into();
+        }
+        _ => {}
+    }
+}
+
 /// The criteria that hold where those of `value` do not.
-fn negated(value: &serde_json::Value) -> Option<Criteria> {
+fn negated(value: &Value) -> Option<Criteria> {
     let mut value = value.clone();
     let filter = value.get_mut("where")?.take();
     *value.get_mut("where")? = serde_json::json!({ "not": filter });

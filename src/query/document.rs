@@ -3,6 +3,7 @@
 //! The document is read from its own bytes: a decoded map has lost that a key stood twice, and
 //! that a number was not written as an integer.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 
@@ -161,7 +162,8 @@ fn literal_of(at: &str, json: Json) -> Result<Literal, CriteriaError> {
 
 fn parse(document: &[u8]) -> Result<Json, CriteriaError> {
     let fault = RefCell::new(None);
-    let mut reader = serde_json::Deserializer::from_slice(document);
+    let document = without_negative_zeros(document);
+    let mut reader = serde_json::Deserializer::from_slice(&document);
     let seed = Seed { nesting: 0, fault: &fault };
     let parsed = seed.deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
     parsed.map_err(|error| {
@@ -171,6 +173,30 @@ fn parse(document: &[u8]) -> Result<Json, CriteriaError> {
         };
         fault.take().unwrap_or(CriteriaError::Json { reason })
     })
+}
+
+/// The document with a blank in place of the sign of each integer `-0`, which serde_json cannot
+/// tell from `-0.0`.
+fn without_negative_zeros(document: &[u8]) -> Cow<'_, [u8]> {
+    let mut document = Cow::Borrowed(document);
+    let (mut in_text, mut at) = (false, 0);
+    while let Some(rest) = document.get(at..).filter(|rest| !rest.is_empty()) {
+        match rest {
+            [b'\\', ..] if in_text => at += 1,
+            [b'"', ..] => in_text = !in_text,
+            // An exponent is not a number of its own, nor a fraction's start an integer.
+            [b'e' | b'E', b'-', ..] => at += 1,
+            [b'-', b'0', b'.' | b'e' | b'E', ..] => {}
+            [b'-', b'0', ..] if !in_text => {
+                if let Some(sign) = document.to_mut().get_mut(at) {
+                    *sign = b' ';
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    document
 }
 
 /// Reads one value; what it refuses by itself is left in `fault`.
@@ -322,12 +348,25 @@ mod tests {
 
     #[test]
     fn numbers_are_integers_by_their_spelling() {
-        for number in ["1.0", "1e3", "-0", "9223372036854775808", "0.5"] {
+        for number in ["1.0", "1e3", "1e-0", "-0.0", "-0e0", "-0E-0", "9223372036854775808", "0.5"]
+        {
             let text = document(&format!(r#"{{"pid":{number}}}"#));
             assert!(matches!(refused(&text), CriteriaError::Shape { .. }), "{number}");
         }
-        let (_, filter) = read(document(r#"{"pid":-1}"#).as_bytes()).unwrap();
-        assert_eq!(filter, Where::field("pid", Test::equals(-1i64)));
+        for (spelled, number) in [("-1", -1i64), ("0", 0), ("-0", 0), ("-0 ", 0)] {
+            let (_, filter) =
+                read(document(&format!(r#"{{"pid":{spelled}}}"#)).as_bytes()).unwrap();
+            assert_eq!(filter, Where::field("pid", Test::equals(number)), "{spelled}");
+        }
+        for spelled in ["--0", "1-0", "-00", "-0-0", "- 0"] {
+            let text = document(&format!(r#"{{"pid":{spelled}}}"#));
+            assert!(matches!(refused(&text), CriteriaError::Json { .. }), "{spelled}");
+        }
+        // In a text it is no number, whatever stands before it.
+        let (_, filter) = read(document(r#"{"title":"\"-0\\","pid":-0}"#).as_bytes()).unwrap();
+        let title = Where::field("title", Test::equals("\"-0\\")).clauses;
+        let pid = Where::field("pid", Test::equals(0i64)).clauses;
+        assert_eq!(filter.clauses, [title, pid].concat());
     }
 
     #[test]

@@ -149,6 +149,8 @@ fn values_are_compared_exactly() {
         (r#"{"pid":{"gt":1001}}"#, "%2 %3"),
         (r#"{"pid":{"gte":1001,"lt":1003}}"#, "%1 %2"),
         (r#"{"pid":{"lte":1000}}"#, "%0"),
+        (r#"{"index":-0}"#, "%0"),
+        (r#"{"index":{"gt":-0}}"#, "%1 %2 %3"),
     ] {
         assert_eq!(ask(Entity::Pane, filter), expected, "{filter}");
     }
