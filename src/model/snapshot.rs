@@ -26,6 +26,10 @@ mod tag {
 /// a session and a window that are here, every window has the panes that it counts, one of them
 /// active, and every session has one current window.
 ///
+/// Numbers, flags and ids are all read or there is no snapshot: one that is not what its type says
+/// fails the whole, whether or not it would be looked at, since no value in its place would be true.
+/// Texts may hold any byte; what that means is up to who looks at them.
+///
 /// ```no_run
 /// # async fn example() -> Result<(), muxwire::Error> {
 /// let snapshot = muxwire::Tmux::builder().build()?.snapshot().await?;
@@ -338,5 +342,25 @@ impl Snapshot {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_is_none_fails_the_whole_snapshot_and_is_named() {
+        let query = SnapshotQuery::new().unwrap();
+        let token = query.token.as_str();
+        let decode = |attached: &str| {
+            let row = format!("s$0 100 200 {attached} 0 main{token}{token}\n");
+            query.decode(&row.into(), TextEncoding::Raw, Server::for_tests())
+        };
+        assert_eq!(decode("4294967295").unwrap().sessions[0].attached, u32::MAX);
+        for attached in ["", "-1", "4294967296", "1.0", "one", "0x1"] {
+            let error = decode(attached).unwrap_err();
+            assert_eq!(error.field, "session_attached", "{attached:?}");
+        }
     }
 }
