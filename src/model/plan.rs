@@ -38,10 +38,18 @@ pub(crate) trait Plan: Sized {
 ///
 /// Readers: `id`, `number`, `number_or_0`, `optional_number`, `flag` (plain), `text`,
 /// `optional_text` (quoted).
+///
+/// As JSON it is an object of its fields, with `replaced_bytes` for what of its texts is not UTF-8,
+/// if there is any.
 macro_rules! entity {
     (@kind text) => { $crate::model::FieldKind::Text };
     (@kind optional_text) => { $crate::model::FieldKind::Text };
     (@kind $reader:ident) => { $crate::model::FieldKind::Plain };
+    (@replaced text $value:expr) => { $value.replaced_bytes() };
+    (@replaced optional_text $value:expr) => {
+        $value.as_ref().map_or(0, $crate::model::Text::replaced_bytes)
+    };
+    (@replaced $reader:ident $value:expr) => { 0 };
     (
         $(#[$meta:meta])*
         $visibility:vis struct $name:ident {
@@ -49,7 +57,7 @@ macro_rules! entity {
         }
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+        #[derive(Clone, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         $visibility struct $name {
             $($(#[$field_meta])* pub $field: $type,)*
@@ -64,6 +72,23 @@ macro_rules! entity {
                 row: &mut $crate::model::Row<'_>,
             ) -> Result<Self, $crate::model::DecodeError> {
                 Ok(Self { $($field: row.$reader($variable)?,)* })
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeMap;
+                let mut map = serializer.serialize_map(None)?;
+                $(map.serialize_entry(stringify!($field), &self.$field)?;)*
+                let replaced: usize =
+                    [$($crate::model::entity!(@replaced $reader self.$field)),*].into_iter().sum();
+                if replaced > 0 {
+                    map.serialize_entry("replaced_bytes", &replaced)?;
+                }
+                map.end()
             }
         }
     };

@@ -10,7 +10,7 @@ use crate::exchange::TextEncoding;
 ///
 /// Shares the memory of the reply that it came in, so that it costs no allocation: one that is
 /// kept for long keeps that reply. [`Display`](std::fmt::Display) and JSON replace invalid UTF-8
-/// with U+FFFD.
+/// with U+FFFD; the JSON of a row counts it in `replaced_bytes`, if there is any.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text(Bytes);
 
@@ -25,6 +25,12 @@ impl Text {
     #[must_use]
     pub fn to_str_lossy(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.0)
+    }
+
+    /// How many bytes are not UTF-8, which are replaced where it is shown.
+    #[must_use]
+    pub fn replaced_bytes(&self) -> usize {
+        self.0.utf8_chunks().map(|chunk| chunk.invalid().len()).sum()
     }
 
     /// Whether there is nothing.

@@ -1,5 +1,6 @@
 //! One thing of a snapshot, with its fields by their names on the wire.
 
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::Entity;
@@ -9,7 +10,7 @@ use crate::model::{ClientInfo, Pane, Session, Window, WindowLink};
 /// One thing of a snapshot.
 ///
 /// As JSON it is an object of its fields as criteria name them: `currentCommand`, `windowId` and so
-/// on, ids as text, invalid UTF-8 as U+FFFD.
+/// on, ids as text, invalid UTF-8 as U+FFFD; if there is any, `replaced_bytes` counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item<'a> {
     /// A session.
@@ -45,12 +46,26 @@ impl<'a> Item<'a> {
             _ => None,
         })
     }
+
+    /// How many bytes of them are not UTF-8.
+    #[must_use]
+    pub fn replaced_bytes(self) -> usize {
+        let chunks = self.texts().flat_map(<[u8]>::utf8_chunks);
+        chunks.map(|chunk| chunk.invalid().len()).sum()
+    }
 }
 
 impl Serialize for Item<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let fields = self.entity().fields().iter();
-        serializer.collect_map(fields.map(|field| (field.name, Shown(field, (field.get)(*self)))))
+        let mut map = serializer.serialize_map(None)?;
+        for field in self.entity().fields() {
+            map.serialize_entry(field.name, &Shown(field, (field.get)(*self)))?;
+        }
+        match self.replaced_bytes() {
+            0 => {}
+            bytes => map.serialize_entry("replaced_bytes", &bytes)?,
+        }
+        map.end()
     }
 }
 

@@ -374,6 +374,24 @@ fn relations_in_relations_are_followed_once_for_each_thing() {
 }
 
 #[test]
+fn bytes_that_an_item_cannot_show_are_counted_if_there_are_any() {
+    let mut snapshot = snapshot();
+    snapshot.panes[1].current_path = Some(bytes::Bytes::from_static(b"/\xff").into());
+    snapshot.panes[1].title = bytes::Bytes::from_static(b"\xe2\x98 \xef\xbf\xbd").into();
+    for pane in &snapshot.panes {
+        let count = if pane.id.number() == 1 { 3.into() } else { serde_json::Value::Null };
+        // The row says the same as the item.
+        assert_eq!(serde_json::to_value(Item::Pane(pane)).unwrap()["replaced_bytes"], count);
+        assert_eq!(serde_json::to_value(pane).unwrap()["replaced_bytes"], count);
+    }
+    snapshot.sessions[0].group = Some(bytes::Bytes::from_static(b"\x80").into());
+    let session = &snapshot.sessions[0];
+    // An item of a session does not show its group.
+    assert!(serde_json::to_value(Item::Session(session)).unwrap().get("replaced_bytes").is_none());
+    assert_eq!(serde_json::to_value(session).unwrap()["replaced_bytes"], 1);
+}
+
+#[test]
 fn a_filter_on_what_a_relation_leads_to_is_asked_once_of_each_thing() {
     // One window's long name, 600 times: enough for one pane, far too much for 400.
     let mut snapshot = snapshot();
