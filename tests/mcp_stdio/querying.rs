@@ -319,12 +319,16 @@ fn odd_names_titles_and_directories_are_fields_and_are_not_run() {
     on_each_release(|release| {
         let server = Server::start(release);
         server.set(["set-option", "-g", "automatic-rename", "off"]);
-        let odd = ["#{pid}", "#(touch executed)", "a:b.c", "tab\there", "\x1f", "日本 é \"q\""];
+        let run = "#(cd; touch executed)";
+        let odd = ["#{pid}", run, "a:b.c", "tab\there", "new\nline", "\x1f", "日本 é \"q\""];
         for name in odd {
             // Titles and names are formats once, when they are set.
             let doubled = name.replace('#', "##");
             let pane = server.tmux(["new-window", "-d", "-P", "-F", "#{pane_id}", IDLE]).text();
             server.tmux(["select-pane", "-t", &pane, "-T", &doubled]);
+            // Some releases refuse some of them as names.
+            server.tmux(["rename-window", "-t", &pane, "--", &doubled]);
+            server.tmux(["new-session", "-d", "-s", &doubled, IDLE]);
             let path = server.directory().join(name);
             std::fs::create_dir(&path).unwrap();
         }
@@ -336,7 +340,7 @@ fn odd_names_titles_and_directories_are_fields_and_are_not_run() {
                 let link = server.directory().join(format!("link{at}"));
                 std::os::unix::fs::symlink(&path, &link).unwrap();
                 let run = format!("cd -P {} && {IDLE}", link.display());
-                server.tmux(["new-window", "-d", &run]);
+                server.tmux(["new-window", "-d", "-t", "=main:", &run]);
             }
         }
         let mut mcp = Mcp::on(&server, &[]);
@@ -356,8 +360,32 @@ fn odd_names_titles_and_directories_are_fields_and_are_not_run() {
             let plain = name.bytes().all(|byte| byte >= b' ');
             assert!(!plain || titles.contains(&json!(name)), "{name:?} {titles:?}");
         }
-        assert!(paths.contains(&json!(format!("{root}/bad \u{fffd}"))), "{paths:?}");
-        assert!(!server.directory().join("executed").exists());
+        // What is no text is counted where it is shown, and nowhere else.
+        for item in page["items"].as_array().unwrap() {
+            let fields = &item["fields"];
+            let bad = fields["currentPath"] == format!("{root}/bad \u{fffd}");
+            assert_eq!(fields["replaced_bytes"], if bad { json!(1) } else { Value::Null });
+        }
+        assert!(values(&page, "replaced_bytes").contains(&json!(1)), "{paths:?}");
+        // Names are what tmux's own client shows for the same id.
+        for (entity, end) in [("window", ""), ("session", ":")] {
+            let page = snapshot(&mut mcp, json!({"entity": entity, "limit": 200}));
+            let (ids, names) = (values(&page, "id"), values(&page, "name"));
+            for (id, name) in ids.iter().zip(&names) {
+                let target = format!("{}{end}", id.as_str().unwrap());
+                let shown = server.show_of(&target, &format!("#{{{entity}_name}}"));
+                assert_eq!(*name, shown, "{target}");
+            }
+            for name in ["#{pid}", run, "日本 é \"q\""] {
+                assert!(names.contains(&json!(name)), "{entity} {name:?} {names:?}");
+            }
+        }
+        let executed = server.directory().join("executed");
+        assert!(!executed.exists());
+        eventually("what would have been run", || {
+            server.show(run);
+            executed.exists().then_some(())
+        });
         // Compared they cannot be, whether or not it is looked at.
         let filter = criteria("pane", json!({"or": [{}, {"currentPath": null}]}));
         let error = mcp.fail("tmux_snapshot", json!({"entity": "pane", "criteria": filter}));
