@@ -223,6 +223,18 @@ fn a_stopped_server_ends_in_the_deadline() {
 }
 
 #[test]
+fn a_timeout_that_is_none_is_refused_with_what_it_takes() {
+    let server = Server::start(machine());
+    for timeout in ["-1", "-0.5", "86401", "soon", ""] {
+        for arguments in [["--timeout", timeout, "snapshot"], ["snapshot", "--timeout", timeout]] {
+            let ran = on(&server, &arguments);
+            let says = "muxwire: --timeout takes a number of seconds from 0 to 86400\n";
+            assert_eq!((ran.status, &*ran.stderr), (2, says.as_bytes()), "{timeout:?} {ran:?}");
+        }
+    }
+}
+
+#[test]
 fn doctor_says_what_is_there_and_what_is_not() {
     on_each_release(|release| {
         let server = Server::start(release);

@@ -50,7 +50,7 @@ struct SocketOptions {
     #[arg(short = 'S', long, global = true, value_name = "PATH")]
     socket_path: Option<OsString>,
     /// Seconds that one call may take; 0 waits without limit. Default: 5, for exec 0.
-    #[arg(long, global = true, value_name = "SECONDS")]
+    #[arg(long, global = true, value_name = "SECONDS", allow_negative_numbers = true)]
     timeout: Option<OsString>,
 }
 
@@ -108,7 +108,7 @@ struct McpOptions {
     #[arg(long)]
     no_live: bool,
     /// Largest answer in bytes. Default: 1048576.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_response_bytes: Option<OsString>,
 }
 

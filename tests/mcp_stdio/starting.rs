@@ -10,7 +10,7 @@ use crate::support::{directory, run};
 
 #[test]
 fn wrong_options_end_with_status_2_and_one_line_before_any_contact() {
-    let flags: [&[&str]; 12] = [
+    let flags: [&[&str]; 14] = [
         &["--toolsets", "inspect,nonsense"],
         &["--toolsets", "inspect,,manage"],
         &["--tools", "no_such_tool"],
@@ -22,7 +22,9 @@ fn wrong_options_end_with_status_2_and_one_line_before_any_contact() {
         &["--endpoint", ".alias"],
         &["--timeout", "0"],
         &["--timeout", "601"],
+        &["--timeout", "-1"],
         &["--max-response-bytes", "4095"],
+        &["--max-response-bytes", "-1"],
     ];
     let variables = [
         ("LIBTMUX_SAFETY", "readonly"),
