@@ -117,6 +117,8 @@ impl Mcp {
         let error = answer["error"].clone();
         assert_eq!(result["content"], json!([{"type": "text", "text": error["message"]}]));
         assert!(error["retryable"].is_boolean(), "{error}");
+        let evidence = ["not_sent", "possibly_sent", "observed"];
+        assert!(evidence.iter().any(|it| error["delivery"] == *it), "{error}");
         error
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::{Mcp, muxwire};
-use crate::support::{Server, eventually, has_ended, on_each_release, releases};
+use crate::support::{CountingProxy, Server, eventually, has_ended, on_each_release, releases};
 
 /// Each tool that takes a ref, with the kind that it takes.
 const BY_REF: [(&str, &str); 7] = [
@@ -156,6 +156,66 @@ fn a_session_of_a_group_has_links_of_its_own() {
             assert_eq!(result["isError"], gone, "{one}");
             assert!(!gone || result["structuredContent"]["error"]["code"] == "stale_target");
         }
+    });
+}
+
+#[test]
+fn every_tool_that_takes_a_ref_is_tried_with_one() {
+    let server = Server::start(releases().last().unwrap());
+    let mut mcp = Mcp::on(&server, &[]);
+    let tools = mcp.request("tools/list", json!({}))["tools"].clone();
+    let taking = tools.as_array().unwrap().iter().filter(|tool| {
+        let properties = tool["inputSchema"]["properties"].as_object().unwrap();
+        // A ref goes wherever an id goes.
+        let ids = ["session_id", "window_id", "pane_id"];
+        let takes_id = ids.iter().any(|id| properties.contains_key(*id));
+        assert_eq!(properties.contains_key("ref"), takes_id, "{tool}");
+        takes_id
+    });
+    let mut taking: Vec<&str> = taking.map(|tool| tool["name"].as_str().unwrap()).collect();
+    let mut tried = BY_REF.map(|(tool, _)| tool);
+    taking.sort_unstable();
+    tried.sort_unstable();
+    assert_eq!(taking, tried);
+}
+
+#[test]
+fn a_call_by_ref_is_one_round_trip_and_a_further_page_is_none() {
+    on_each_release(|release| {
+        let server = Server::start(release);
+        server.set(["split-window", "-d", "-t", "%0", "exec sleep 100000"]);
+        let proxy = CountingProxy::new(&server);
+        let mut command = muxwire(server.directory());
+        let mut mcp = Mcp::start(command.arg("mcp").arg("-S").arg(proxy.path()));
+        let refs = references(&mut mcp);
+        (0..3).for_each(|_| assert_eq!(proxy.next().round_trips, 1));
+        for (tool, kind) in BY_REF {
+            mcp.call(tool, json!({"ref": refs[kind]}));
+            assert_eq!(proxy.next().round_trips, 1, "{tool}");
+        }
+        mcp.call("tmux_capabilities", json!({}));
+        assert_eq!(proxy.next().round_trips, 1);
+        let filter = json!({"profile": "libtmux-ruby.where", "version": 1, "entity": "pane",
+            "where": {"window": {"is": {"windowLinks": {"some": {"active": true}}}}}});
+        let query = json!({"entity": "pane", "criteria": filter, "limit": 1});
+        let page = mcp.call("tmux_snapshot", query)["data"].clone();
+        assert_eq!(proxy.next().round_trips, 1);
+        let next = mcp.call("tmux_snapshot", json!({"cursor": page["next_cursor"]}));
+        assert_eq!(next["data"]["items"][0]["ref"]["id"], "%1");
+        // Nor does a ref of another run need the server to be known as one.
+        let mut foreign = refs["pane"].clone();
+        foreign["generation"] = json!("0".repeat(32));
+        let error = mcp.fail("get_pane_info", json!({"ref": foreign}));
+        assert_eq!(
+            (&error["code"], &error["delivery"]),
+            (&json!("stale_target"), &json!("not_sent"))
+        );
+        assert!(proxy.is_drained(), "one connection each");
+        // What is gone is told by the same exchange; an error of tmux's own takes one more.
+        server.set(["kill-pane", "-t", "%0"]);
+        assert_eq!(mcp.code("get_pane_info", json!({"ref": refs["pane"]})), "stale_target");
+        assert_eq!(proxy.next().round_trips, 1);
+        assert!(proxy.is_drained(), "one connection each");
     });
 }
 
