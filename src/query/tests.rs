@@ -179,6 +179,50 @@ fn null_equals_null_and_is_in_no_order() {
 }
 
 #[test]
+fn each_operator_has_its_own_answer_to_null() {
+    let null = |field, test: &str| ask(Entity::Pane, &format!(r#"{{"{field}":{test}}}"#));
+    // Of `deadStatus` all but `%2` have none, of `currentPath` `%3` alone.
+    for operator in ["lt", "lte", "gt", "gte"] {
+        let bound = if operator.starts_with('l') { 255 } else { 0 };
+        assert_eq!(null("deadStatus", &format!(r#"{{"{operator}":{bound}}}"#)), "%2", "{operator}");
+        let not = format!(r#"{{"not":{{"{operator}":{bound}}}}}"#);
+        assert_eq!(null("deadStatus", &not), "%0 %1 %3", "{operator}");
+    }
+    for operator in ["contains", "startsWith", "endsWith"] {
+        let test = format!(r#"{{"{operator}":""}}"#);
+        assert_eq!(null("currentPath", &test), "%0 %1 %2", "{operator}");
+        assert_eq!(null("currentPath", &format!(r#"{{"not":{test}}}"#)), "%3", "{operator}");
+    }
+    for (test, expected) in [
+        ("null", "%3"),
+        (r#"{"equals":null}"#, "%3"),
+        (r#"{"not":null}"#, "%0 %1 %2"),
+        (r#"{"not":{"equals":null}}"#, "%0 %1 %2"),
+        (r#"{"not":{"not":null}}"#, "%3"),
+        (r#"{"not":"/home"}"#, "%3"),
+        (r#"{"in":[null]}"#, "%3"),
+        (r#"{"in":["/home",null]}"#, "%0 %1 %2 %3"),
+        (r#"{"in":["/home"]}"#, "%0 %1 %2"),
+        (r#"{"not":{"in":["/home"]}}"#, "%3"),
+    ] {
+        assert_eq!(null("currentPath", test), expected, "{test}");
+    }
+    let operators = ["lt", "lte", "gt", "gte", "contains", "startsWith", "endsWith"];
+    let ordered = operators.map(|operator| {
+        let field = if operator.len() < 4 { "deadStatus" } else { "currentPath" };
+        format!(r#"{{"{field}":{{"{operator}":null}}}}"#)
+    });
+    let not_nullable = ["title", "index", "dead", "id"].map(|field| {
+        [r#"null"#, r#"{"equals":null}"#, r#"{"not":null}"#, r#"{"in":[null]}"#]
+            .map(|test| format!(r#"{{"{field}":{test}}}"#))
+    });
+    for filter in ordered.iter().chain(not_nullable.as_flattened()) {
+        let error = criteria(Entity::Pane, filter).unwrap_err();
+        assert!(matches!(error, CriteriaError::Test { .. }), "{filter}: {error}");
+    }
+}
+
+#[test]
 fn empty_combinations_have_their_own_truth() {
     for (filter, expected) in [
         (r#"{"and":[]}"#, "$0 $1"),
@@ -246,6 +290,32 @@ fn relations_to_one_take_is_and_is_not() {
         (Entity::Client, r#"{"tty":null,"height":null,"sessionId":{"not":null}}"#, "10"),
     ] {
         assert_eq!(ask(entity, filter), expected, "{filter}");
+    }
+}
+
+#[test]
+fn what_is_absent_is_null_and_is_nothing_else() {
+    let mut absent = snapshot();
+    absent.links.iter_mut().for_each(|link| link.active &= link.session_id.number() == 0);
+    absent.panes.iter_mut().for_each(|pane| pane.active &= pane.window_id.number() == 0);
+    for (entity, relation, all) in
+        [(Entity::Session, "currentWindow", 2), (Entity::Window, "activePane", 3)]
+    {
+        // One has it, the others do not; none has one like this.
+        for (test, matches) in [
+            (r#"{"is":null}"#, all - 1),
+            (r#"{"isNot":null}"#, 1),
+            (r#"{"is":{}}"#, 1),
+            (r#"{"isNot":{}}"#, all - 1),
+            (r#"{"is":{"width":1}}"#, 0),
+            (r#"{"isNot":{"width":1}}"#, all),
+            (r#"{"is":{"not":{"width":1}}}"#, 1),
+            (r#"{"isNot":null,"is":{"width":80}}"#, 1),
+        ] {
+            let filter = format!(r#"{{"{relation}":{test}}}"#);
+            let found = criteria(entity, &filter).unwrap().select(&absent).unwrap();
+            assert_eq!(found.len(), matches, "{filter}");
+        }
     }
 }
 
@@ -458,6 +528,93 @@ fn the_published_schema_is_small_and_refuses_what_the_parser_refuses() {
         assert!(Criteria::from_json(document.as_bytes()).is_err(), "{filter}");
         assert!(!validator.is_valid(&serde_json::from_str(&document).unwrap()), "{filter}");
     }
+}
+
+#[test]
+fn the_published_schema_and_the_parser_say_the_same_of_every_name_test_and_value() {
+    let schema = json_schema();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let names: std::collections::BTreeSet<&str> = Entity::ALL
+        .iter()
+        .flat_map(|entity| {
+            let fields = entity.fields().iter().map(|field| field.name);
+            fields.chain(entity.relations().iter().map(|relation| relation.name))
+        })
+        .chain(["and", "or", "window_id", "Name", ""])
+        .collect();
+    let values: Vec<String> = [
+        "null",
+        "true",
+        r#""""#,
+        r#""%0""#,
+        "{}",
+        "[]",
+        "[{}]",
+        "-1",
+        "0",
+        "255",
+        "256",
+        "2147483647",
+        "2147483648",
+        "4294967295",
+        "4294967296",
+        "9223372036854775807",
+        r#"[null]"#,
+        r#"["x"]"#,
+        "[1]",
+        "[true]",
+        "[-1]",
+        "[1,null]",
+        r#"{"equals":1}"#,
+        r#"{"not":{"not":null}}"#,
+        r#"{"lt":null}"#,
+        r#"{"in":["x",null]}"#,
+        r#"{"is":{}}"#,
+        r#"{"id":"x"}"#,
+        r#"{"index":0}"#,
+        r#"{"name":null}"#,
+    ]
+    .map(str::to_owned)
+    .into();
+    let operators = [
+        "equals",
+        "not",
+        "in",
+        "lt",
+        "lte",
+        "gt",
+        "gte",
+        "contains",
+        "startsWith",
+        "endsWith",
+        "some",
+        "every",
+        "none",
+        "is",
+        "isNot",
+        "starts_with",
+        "",
+    ];
+    let tests: Vec<String> = operators
+        .iter()
+        .flat_map(|name| values.iter().map(move |value| format!(r#"{{"{name}":{value}}}"#)))
+        .collect();
+    let (mut good, mut bad) = (0, 0);
+    for entity in Entity::ALL {
+        for name in &names {
+            for value in values.iter().chain(&tests) {
+                let document = format!(
+                    r#"{{"profile":"libtmux-ruby.where","version":1,"entity":"{}","where":{{"{name}":{value}}}}}"#,
+                    entity.name()
+                );
+                let read = Criteria::from_json(document.as_bytes());
+                let fits = validator.is_valid(&serde_json::from_str(&document).unwrap());
+                assert_eq!(read.is_ok(), fits, "{document}: {read:?}");
+                *if fits { &mut good } else { &mut bad } += 1;
+            }
+        }
+    }
+    assert!(good > 1_000 && bad > 50_000, "{good} {bad}");
 }
 
 #[test]
