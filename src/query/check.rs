@@ -6,17 +6,17 @@ use super::tree::{Clause, Literal, Match, Operator, Order, Quantifier, Test, Whe
 use super::{CriteriaError, Entity};
 
 /// Greatest depth of filters and tests in each other; the outermost filter has depth 0.
-const MAX_DEPTH: usize = 32;
+pub const MAX_DEPTH: usize = 32;
 /// Most filters, tests, operators and literals together.
-const MAX_NODES: usize = 2_048;
+pub const MAX_NODES: usize = 2_048;
 /// Most members of an `and` or `or`.
 const MAX_MEMBERS: usize = 2_048;
 /// Most members of an `in`.
 const MAX_IN: usize = 1_024;
 /// Greatest length of a text in bytes.
-const MAX_TEXT: usize = 65_536;
+pub const MAX_TEXT: usize = 65_536;
 /// Greatest length of all texts together.
-const MAX_TEXTS: usize = 262_144;
+pub const MAX_TEXTS: usize = 262_144;
 
 /// A filter that fits its entity, and what it reads.
 #[derive(Clone, Debug)]

@@ -15,8 +15,8 @@ use super::{CriteriaError, Entity, PROFILE, VERSION};
 
 /// Greatest length of a document in bytes.
 pub const MAX_DOCUMENT: usize = 262_144;
-/// Greatest nesting of arrays and objects.
-const MAX_NESTING: usize = 68;
+/// Greatest nesting of arrays and objects in a document.
+pub const MAX_NESTING: usize = 68;
 
 /// A JSON value that remembers what decoding would lose.
 #[derive(Clone, Debug, PartialEq)]

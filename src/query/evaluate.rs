@@ -12,7 +12,7 @@ use crate::model::{Pane, SessionId, Snapshot, WindowId, WindowLink};
 
 /// Most steps that one question may take, so that it ends within a second whatever it is and
 /// whatever names a server holds: a comparison is one, and one more for each 32 bytes of text.
-const MAX_STEPS: usize = 5_000_000;
+pub const MAX_STEPS: usize = 5_000_000;
 /// Bytes of text that are compared in about the time of one comparison.
 const BYTES_A_STEP: usize = 32;
 

@@ -7,8 +7,8 @@ use super::{Entity, PROFILE, VERSION};
 
 /// The schema of a criteria document (JSON Schema 2020-12).
 ///
-/// What a schema cannot say is not in it: bounds on depth, nodes and all texts together, duplicate
-/// keys, and that an integer is one by its spelling.
+/// What a schema cannot say is not in it: bounds on depth, nodes and all texts together, that the
+/// length of a text counts bytes, duplicate keys, and that an integer is one by its spelling.
 #[must_use]
 pub fn json_schema() -> Value {
     let entities = Entity::ALL.map(|entity| {

@@ -47,9 +47,11 @@ mod json_schema;
 mod tests;
 mod tree;
 
-pub use document::MAX_DOCUMENT;
+pub use check::{MAX_DEPTH, MAX_NODES, MAX_TEXT, MAX_TEXTS};
+pub use document::{MAX_DOCUMENT, MAX_NESTING};
 pub use entity::Entity;
 pub use error::CriteriaError;
+pub use evaluate::MAX_STEPS;
 pub use item::Item;
 pub use json_schema::json_schema;
 pub use tree::{Literal, Test, Where};
