@@ -363,4 +363,28 @@ mod tests {
             assert_eq!(error.field, "session_attached", "{attached:?}");
         }
     }
+
+    #[test]
+    fn rows_are_put_in_order_by_number_not_as_text_and_clients_by_process_time_and_name() {
+        let query = SnapshotQuery::new().unwrap();
+        let token = query.token.as_str();
+        let session = |number| format!("s${number} 1 1 0 1 main{token}{token}\n");
+        let client =
+            |pid, created, name| format!("c{pid} {created} $2 80 24 0 1 0 {name}{token}{token}\n");
+        let rows = [
+            session(10),
+            session(9),
+            session(2),
+            client(10, 5, "b"),
+            client(10, 5, "a"),
+            client(10, 4, "c"),
+            client(9, 6, "d"),
+        ];
+        let found =
+            query.decode(&rows.concat().into(), TextEncoding::Raw, Server::for_tests()).unwrap();
+        let ids: Vec<_> = found.sessions.iter().map(|session| session.id.number()).collect();
+        assert_eq!(ids, [2, 9, 10]);
+        let names: Vec<_> = found.clients.iter().map(|client| client.name.to_string()).collect();
+        assert_eq!(names, ["d", "c", "a", "b"]);
+    }
 }

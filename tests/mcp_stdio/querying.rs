@@ -133,6 +133,32 @@ fn the_answer_says_who_was_seen_when_and_that_it_is_whole() {
 }
 
 #[test]
+fn rows_come_in_the_order_of_their_numbers_and_places() {
+    on_each_release(|release| {
+        let server = Server::start(release);
+        // tmux lists sessions by name and windows by session: all but the last come the other way round.
+        for name in ["l", "k", "j", "i", "h", "g", "f", "e", "d", "c", "b"] {
+            server.set(["new-session", "-d", "-s", name, IDLE]);
+        }
+        for index in ["12", "5", "3"] {
+            server.set(["link-window", "-d", "-s", "=b:0", "-t", &format!("=main:{index}")]);
+        }
+        let mut mcp = Mcp::on(&server, &[]);
+        for (entity, sign) in [("session", '$'), ("window", '@'), ("pane", '%')] {
+            let page = snapshot(&mut mcp, json!({"entity": entity}));
+            let expected: Vec<Value> =
+                (0..12).map(|number| json!(format!("{sign}{number}"))).collect();
+            assert_eq!(values(&page, "id"), expected);
+        }
+        let page = snapshot(&mut mcp, json!({"entity": "window_link"}));
+        let sessions: Vec<Value> =
+            [0, 0, 0].into_iter().chain(0..12).map(|number| json!(format!("${number}"))).collect();
+        assert_eq!(values(&page, "sessionId"), sessions);
+        assert_eq!(values(&page, "index"), [0, 3, 5, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    });
+}
+
+#[test]
 fn a_server_without_sessions_gives_empty_lists() {
     on_each_release(|release| {
         let server = Server::start_empty(release);
@@ -230,6 +256,59 @@ fn criteria_are_read_as_they_were_spelt_and_refused_before_anything_is_asked() {
 }
 
 #[test]
+fn criteria_at_their_bounds_are_answered_and_past_them_refused() {
+    let server = Server::start(machine());
+    let mut mcp = Mcp::on(&server, &[]);
+    let document = |filter: &str| {
+        let head = r#"{"profile":"libtmux-ruby.where","version":1,"entity":"pane","where":"#;
+        format!(r#"{{"entity":"pane","criteria":{head}{filter}}}}}"#)
+    };
+    let nots = |count: usize| format!("{}{{}}{}", r#"{"not":"#.repeat(count), "}".repeat(count));
+    let text = |length: usize| format!(r#"{{"title":"{}"}}"#, "x".repeat(length));
+    // Two bytes each.
+    let wide = |count: usize| format!(r#"{{"title":"{}"}}"#, "é".repeat(count));
+    let many = |what: &str, member: &str, count: usize| {
+        format!(
+            "{what}[{}]{}",
+            vec![member; count].join(","),
+            "}".repeat(what.matches('{').count())
+        )
+    };
+    let within_in = |count| many(r#"{"pid":{"in":"#, "1", count);
+    let within_or = |count| many(r#"{"or":"#, "{}", count);
+    let blank = |count: usize| format!("{{{}}}", " ".repeat(count));
+    for (last, further, says) in [
+        (nots(32), nots(40), "32 levels"),
+        // What is nested too deeply is not read, however deep it is.
+        (nots(32), nots(67), "68 levels"),
+        (nots(32), nots(10_000), "68 levels"),
+        (text(65_536), text(65_537), "65536"),
+        (wide(32_768), wide(32_769), "65536"),
+        (within_in(1_024), within_in(1_025), "1024"),
+        (within_or(2_047), within_or(2_049), "2048"),
+        (blank(262_000), blank(262_144), "262144"),
+    ] {
+        let error = mcp.fail_raw("tmux_snapshot", &document(&further));
+        assert_eq!(
+            (&error["code"], &error["delivery"]),
+            (&json!("invalid_filter"), &json!("not_sent"))
+        );
+        assert!(error["message"].as_str().unwrap().contains(says), "{error}");
+        let last = serde_json::from_str::<Value>(&document(&last)).unwrap();
+        mcp.call("tmux_snapshot", last);
+    }
+    // What no JSON has is no message at all; the next one is answered.
+    for number in ["NaN", "Infinity", "-Infinity", "01"] {
+        let arguments = document(&format!(r#"{{"pid":{number}}}"#));
+        mcp.send_raw(&format!(
+            r#"{{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{{"name":"tmux_snapshot","arguments":{arguments}}}}}"#
+        ));
+        assert_eq!(mcp.receive()["error"]["code"], -32700, "{number}");
+    }
+    assert_eq!(matching(&mut mcp, "pane", json!({"pid": {"lte": 2_147_483_647}}), "id"), ["%0"]);
+}
+
+#[test]
 fn pages_show_what_was_there_whatever_tmux_does_meanwhile() {
     on_each_release(|release| {
         let server = Server::start(release);
@@ -261,6 +340,16 @@ fn pages_show_what_was_there_whatever_tmux_does_meanwhile() {
     });
 }
 
+/// A cursor that is well formed and leads to another place of the same capture.
+fn moved(cursor: &str, position: &str) -> String {
+    let capture = cursor.split('.').nth(1).unwrap();
+    let plain = format!("s0.{capture}.{position}");
+    let sum = plain
+        .bytes()
+        .fold(0x811c_9dc5_u32, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    format!("{plain}.{sum:08x}")
+}
+
 #[test]
 fn cursors_that_lead_nowhere_are_told_from_damaged_ones() {
     let server = Server::start(machine());
@@ -275,6 +364,19 @@ fn cursors_that_lead_nowhere_are_told_from_damaged_ones() {
     for damaged in ["", "x", &cursor[1..], &cursor[..cursor.len() - 1], &cursor.replace('.', ":")] {
         assert_eq!(code(&mut mcp, damaged), "invalid_input", "{damaged}");
     }
+    // Well formed, and before or behind what there is of three panes.
+    for (position, expected) in [
+        ("0", Some("stale_cursor")),
+        ("2", None),
+        ("3", Some("stale_cursor")),
+        ("ffffffff", Some("stale_cursor")),
+        ("100000000", Some("invalid_input")),
+    ] {
+        let moved = moved(&cursor, position);
+        let answer = mcp.result("tmux_snapshot", json!({"cursor": moved}));
+        assert_eq!(answer["structuredContent"]["error"]["code"].as_str(), expected, "{moved}");
+    }
+    assert_eq!(moved(&cursor, "1"), cursor);
     for more in [json!({"entity": "pane"}), json!({"limit": 1}), json!({"criteria": {}})] {
         let mut arguments = more.clone();
         arguments["cursor"] = json!(cursor);
@@ -424,6 +526,16 @@ fn answers_fit_the_schemas_that_are_published() {
         ("max_response_bytes", 1_048_576),
         ("page_limit", 200),
         ("max_rows_per_kind", 4_096),
+        ("max_acquired_bytes", 1_048_576),
+        ("max_field_bytes", 65_536),
+        ("max_criteria_bytes", 262_144),
+        ("max_criteria_nesting", 68),
+        ("max_criteria_depth", 32),
+        ("max_criteria_nodes", 2_048),
+        ("max_criteria_text_bytes", 65_536),
+        ("max_criteria_texts_bytes", 262_144),
+        ("max_criteria_steps", 5_000_000),
+        ("max_uri_bytes", 1_024),
     ] {
         assert_eq!(data["limits"][limit], value, "{limit}");
     }
