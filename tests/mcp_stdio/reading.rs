@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Mcp, muxwire, pane_showing};
+use crate::client::{Mcp, muxwire, pane_showing, until_shown};
 use crate::support::{Release, Server, on_each_release, releases};
 
 /// The keys of an object.
@@ -305,8 +305,11 @@ fn a_dead_pane_stays_readable() {
     on_each_release(|release| {
         let server = Server::start(release);
         server.set(["set-option", "-g", "remain-on-exit", "on"]);
-        let made = ["new-window", "-d", "-P", "-F", "#{pane_id}", "printf last; exit 3"];
-        let pane = server.tmux(made).text();
+        let program = "printf last; read line; exit 3";
+        let pane = server.tmux(["new-window", "-d", "-P", "-F", "#{pane_id}", program]).text();
+        // On a busy machine tmux may lose what a program writes right before its end.
+        until_shown(&server, &pane, "last");
+        server.set(["send-keys", "-t", &pane, "Enter"]);
         crate::support::eventually("its end", || {
             server.reap();
             (server.show_of(&pane, "#{pane_dead_status}") == "3").then_some(())
