@@ -1,11 +1,11 @@
 //! One pane read once.
 
-use bytes::Bytes;
-use memchr::memmem::Finder;
-
-use crate::client::{Delivery, Error, ErrorKind, Server, Tmux};
-use crate::model::{DecodeError, PaneId, Plan, Row, SessionId, Text, Token, WindowId, entity};
-use crate::protocol::{Command, CommandList};
+use super::ask::{Above, Ask, Reckoning};
+use super::grid::{Lines, Part};
+use super::text::{decode, drop_blanks};
+use super::view::{View, now};
+use crate::client::{Error, Server, Tmux};
+use crate::model::{PaneId, SessionId, Text, WindowId, entity};
 
 /// Rows that tmux takes as a number: from this far up in the history to this far down.
 const ROWS: std::ops::RangeInclusive<i32> = i32::MIN..=32_767;
@@ -24,6 +24,9 @@ pub struct CaptureOptions {
     pub styles: bool,
     /// Keep at most so many lines, the newest. Default: all.
     pub max_lines: Option<usize>,
+    /// Remember the place too, for reading on with [`Tmux::since`]: [`Screen::view`]. It costs the
+    /// server a few short captures more. Default: no.
+    pub view: bool,
 }
 
 entity! {
@@ -62,6 +65,8 @@ entity! {
         history_size: u32 = number("history_size"),
         /// How many lines its history may hold.
         history_limit: u32 = number("history_limit"),
+        /// When something was last written in its window, in seconds since the epoch.
+        activity: i64 = number("window_activity"),
         /// Name of the mode that it is in, if any.
         mode: Option<Text> = optional_text("pane_mode"),
         /// Name of the session.
@@ -92,6 +97,11 @@ pub struct Screen {
     pub lines_dropped: usize,
     /// How many bytes were not UTF-8 and are U+FFFD in `lines`.
     pub replaced_bytes: usize,
+    /// What tmux wrote on the screen when the pane's program ended ("Pane is dead"), which is not
+    /// among the lines.
+    pub banner: Option<String>,
+    /// Where a reader of this screen stands, if [`CaptureOptions::view`] asked for it.
+    pub view: Option<View>,
 }
 
 impl Tmux {
@@ -99,8 +109,9 @@ impl Tmux {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] when there is no such pane, [`ErrorKind::InvalidInput`] for rows out
-    /// of range, and the errors of [`run`](Tmux::run).
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when there is no such pane,
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for rows out of range, and the
+    /// errors of [`run`](Tmux::run).
     ///
     /// # Cancel safety
     ///
@@ -108,106 +119,61 @@ impl Tmux {
     ///
     /// # Wire
     ///
-    /// `protocol-notes/07-captures.md`, notes 7.1 and 7.2.
+    /// `protocol-notes/07-captures.md`, notes 7.1 to 7.4.
     pub async fn capture(&self, pane: PaneId, options: &CaptureOptions) -> Result<Screen, Error> {
         if [options.start, options.end].iter().flatten().any(|row| !ROWS.contains(row)) {
             let message = format!("start and end are rows of at most {}", ROWS.end());
             return Err(Error::invalid_input(message));
         }
-        let token = Token::new()?;
-        let output = self.run(commands(pane, options, &token)).await?;
-        if output.status != 0 && output.complaint().starts_with("no current") {
-            // What tmux says of any target on a server without sessions.
-            let message = format!("can't find pane {pane}: the server has no sessions");
-            return Err(Error::new(ErrorKind::NotFound, Delivery::Observed, message));
+        let of_screen =
+            !options.history && !options.styles && (options.start, options.end) == (None, None);
+        let ask = Ask {
+            pane,
+            place: options.view.then_some((Above::Nothing, Reckoning::Guess(0))),
+            probes: Vec::new(),
+            unless: None,
+            content: (!options.view || !of_screen).then_some(*options),
+        };
+        let asked = now();
+        let reply = ask.run(self).await?;
+        let captures = ask.take(&reply).unwrap_or_default();
+        let mut content = captures.content;
+        let mut banner = None;
+        if let (Some(content), None) = (&mut content, options.end) {
+            banner = take_banner(&reply.pane, content);
         }
-        let mut output = output.ok()?;
-        let server = output.server.take().ok_or_else(Error::no_proof)?;
-        read(&output.stdout, &token, server, options.max_lines)
-            .map_err(|error| Error::new(ErrorKind::Decode, Delivery::Observed, error.to_string()))
-    }
-}
-
-/// State first, then content: if the pane is not there, one of the two says so.
-fn commands(pane: PaneId, options: &CaptureOptions, token: &Token) -> CommandList {
-    let target = pane.to_string();
-    let state =
-        Command::new("display-message").args(["-p", "-t", &target]).arg(PaneState::format(token));
-    let mut content = Command::new("capture-pane").args(["-p", "-J", "-t", &target]);
-    if options.styles {
-        content = content.arg("-e");
-    }
-    match options.start {
-        Some(row) => content = content.arg("-S").arg(row.to_string()),
-        None if options.history => content = content.args(["-S", "-"]),
-        None => {}
-    }
-    if let Some(row) = options.end {
-        content = content.arg("-E").arg(row.to_string());
-    }
-    [state, content].into_iter().collect()
-}
-
-fn read(
-    stdout: &Bytes,
-    token: &Token,
-    server: Server,
-    max_lines: Option<usize>,
-) -> Result<Screen, DecodeError> {
-    let finder = Finder::new(token.as_str());
-    let mut row = Row::new(stdout, &finder, server.encoding);
-    let pane = row.row()?;
-    let (lines, lines_dropped, replaced_bytes) = newest(row.rest(), max_lines);
-    Ok(Screen { server, pane, lines, lines_dropped, replaced_bytes })
-}
-
-/// The last `max_lines` lines of `content`, how many were before them, and how many bytes of them
-/// were not UTF-8.
-fn newest(content: &[u8], max_lines: Option<usize>) -> (Vec<String>, usize, usize) {
-    // Without blank rows at the end; blanks at the end of the other rows go below.
-    let content = content.trim_ascii_end();
-    let newlines = memchr::memchr_iter(b'\n', content).count();
-    let count = if content.is_empty() { 0 } else { newlines + 1 };
-    let kept = max_lines.map_or(count, |most| most.min(count));
-    let mut line_ends = memchr::memrchr_iter(b'\n', content);
-    let start = line_ends.nth(kept.saturating_sub(1)).map_or(0, |end| end + 1);
-    let mut replaced_bytes = 0;
-    let newest = content.get(start..).unwrap_or_default().split(|&byte| byte == b'\n');
-    let lines = newest.take(kept).map(|line| {
-        let line = line.trim_ascii_end();
-        replaced_bytes += invalid_bytes(line);
-        String::from_utf8_lossy(line).into_owned()
-    });
-    (lines.collect(), count - kept, replaced_bytes)
-}
-
-/// How many bytes of `line` are not part of a UTF-8 character.
-fn invalid_bytes(line: &[u8]) -> usize {
-    line.utf8_chunks().map(|chunk| chunk.invalid().len()).sum()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn invalid_bytes_are_counted_and_characters_are_not() {
-        assert_eq!(invalid_bytes("é☃ plain".as_bytes()), 0);
-        assert_eq!(invalid_bytes(b"a\xffb\xe2\x98c\xfe"), 4);
-    }
-
-    #[test]
-    fn the_newest_lines_are_kept_and_the_others_counted() {
-        let content = b"\none \xff\n\n  two\xff  \n   \n\n";
-        let lines = |max_lines| newest(content, max_lines);
-        let all = ["", "one \u{fffd}", "", "  two\u{fffd}"].map(str::to_owned);
-        assert_eq!(lines(None), (all.to_vec(), 0, 2));
-        for (most, bytes) in [(0, 0), (1, 1), (2, 1), (3, 2), (4, 2)] {
-            assert_eq!(lines(Some(most)), (all[4 - most..].to_vec(), 4 - most, bytes), "{most}");
+        let mut view = None;
+        if let Some(mut parts) = captures.parts {
+            banner = take_banner(&reply.pane, &mut parts.screen).or(banner);
+            let lines = Lines::assemble(&reply.pane, parts);
+            view = Some(View::new(&reply.server, &reply.pane, &lines, None, asked));
+            content.get_or_insert(lines.screen);
         }
-        assert_eq!(lines(Some(5)), (all.to_vec(), 0, 2));
-        for blank in [&b""[..], b"\n", b"  \n\n  \n"] {
-            assert_eq!(newest(blank, Some(9)), (Vec::new(), 0, 0));
-        }
+        let mut lines = content.unwrap_or_default();
+        drop_blanks(&mut lines);
+        let lines_dropped = options.max_lines.map_or(0, |most| lines.len().saturating_sub(most));
+        let (lines, replaced_bytes) = decode(lines.into_iter().skip(lines_dropped));
+        let (server, pane) = (reply.server, reply.pane);
+        Ok(Screen { server, pane, lines, lines_dropped, replaced_bytes, banner, view })
     }
+}
+
+/// Takes the banner of a dead pane off the end of lines that go down to the bottom of its screen.
+///
+/// tmux writes it into the last row when the program's status is known. What it says can be
+/// configured (3.3), so that it is known by its place; after the screen was resized only by what
+/// it says by default.
+pub(super) fn take_banner(pane: &PaneState, lines: &mut Part<'_>) -> Option<String> {
+    if !pane.dead {
+        return None;
+    }
+    let at = lines.iter().rposition(|line| !line.trim_ascii_end().is_empty())?;
+    let line = lines.get(at)?.trim_ascii_end();
+    let is_at_bottom = at + 1 == lines.len() && pane.dead_status.is_some();
+    if !is_at_bottom && !line.starts_with(b"Pane is dead") {
+        return None;
+    }
+    let banner = String::from_utf8_lossy(line).into_owned();
+    lines.truncate(at);
+    Some(banner)
 }

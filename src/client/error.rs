@@ -52,6 +52,9 @@ pub enum ErrorKind {
     ServerGone,
     /// Another server answers than was expected: remembered ids mean something else now.
     ServerChanged,
+    /// The view or cursor is not one of this pane with the program that runs in it. Read the pane
+    /// without one.
+    StaleCursor,
     /// The reply passed the limit. Ask for less, or raise the limit.
     ReplyTooLong,
     /// What tmux listed does not agree with itself. Try again.

@@ -24,6 +24,8 @@ pub struct Request<'a> {
     expected: Option<ServerIdentity>,
     /// The first list says who answers before anything of it can fail.
     stamped: bool,
+    /// The lists are known to start nothing, whatever their commands are called.
+    starts_nothing: bool,
 }
 
 /// The number of the proof in front of the first list, which no list has.
@@ -51,6 +53,7 @@ impl<'a> Request<'a> {
             describe: Describe::AsNeeded,
             expected: None,
             stamped: false,
+            starts_nothing: false,
         }
     }
 
@@ -97,6 +100,13 @@ impl<'a> Request<'a> {
     /// Makes [`Output::server`] known even when the list fails.
     pub(crate) fn stamped(mut self) -> Self {
         self.stamped = true;
+        self
+    }
+
+    /// Says that the lists start nothing, though a command of theirs may (`if-shell -F` around
+    /// readers).
+    pub(crate) fn starts_nothing(mut self) -> Self {
+        self.starts_nothing = true;
         self
     }
 
@@ -236,7 +246,7 @@ impl<'a> Request<'a> {
 
     async fn drive(&mut self) -> Result<Reply, Error> {
         let inner = &self.tmux.inner;
-        let may_start = self.groups.iter().any(starting::may_start);
+        let may_start = !self.starts_nothing && self.groups.iter().any(starting::may_start);
         let described;
         let identify = match self.describe {
             Describe::AsNeeded if !may_start => &inner.bare,

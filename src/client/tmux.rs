@@ -46,14 +46,15 @@ pub(super) struct Inner {
     /// Identify with the environment, less what would make a pane the default target.
     pub(super) full: Identify,
     /// The server that answered last: its socket file is looked at once, not at every answer.
-    pub(super) last_seen: Mutex<Option<ServerIdentity>>,
+    pub(super) last_seen: Mutex<Option<Server>>,
 }
 
 impl Inner {
     /// The server that put `stamp` under a reply.
     pub(super) fn identify(&self, stamp: ServerStamp) -> Server {
         let mut last_seen = self.last_seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let identity = match *last_seen {
+        let seen = last_seen.as_ref().map(|server| server.identity);
+        let identity = match seen {
             Some(seen) if seen.pid == stamp.pid && seen.start_time == stamp.start_time => seen,
             _ => {
                 // Zeros if the file was removed meanwhile: that is another identity too.
@@ -63,8 +64,9 @@ impl Inner {
                 ServerIdentity { device, inode, pid, start_time }
             }
         };
-        *last_seen = Some(identity);
-        Server::new(identity, stamp)
+        let server = Server::new(identity, stamp);
+        *last_seen = Some(server.clone());
+        server
     }
 }
 
@@ -84,6 +86,11 @@ impl Tmux {
     #[must_use]
     pub fn with_reply_limit(&self, reply_limit: usize) -> Self {
         Self { inner: Arc::clone(&self.inner), reply_limit, ..*self }
+    }
+
+    /// The server that answered last, if any did: what it can do is known without asking it.
+    pub(crate) fn last_seen(&self) -> Option<Server> {
+        self.inner.last_seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// When a call that begins now is due, for calls of several exchanges.

@@ -29,6 +29,7 @@ fn code(kind: ErrorKind) -> Code {
         ErrorKind::NotFound => Code::NotFound,
         ErrorKind::ServerGone => Code::ServerGone,
         ErrorKind::ServerChanged => Code::StaleTarget,
+        ErrorKind::StaleCursor => Code::StaleCursor,
         ErrorKind::ReplyTooLong => Code::Capacity,
         ErrorKind::Inconsistent => Code::IncompleteSnapshot,
         ErrorKind::Decode => Code::DecodeError,

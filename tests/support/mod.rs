@@ -15,6 +15,7 @@ mod process;
 mod proxy;
 mod release;
 mod server;
+mod tap;
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -26,6 +27,7 @@ pub(crate) use process::{Ran, has_ended, run, signal};
 pub(crate) use proxy::{CountingProxy, Traffic};
 pub(crate) use release::{Release, on_each_release, releases};
 pub(crate) use server::{IDLE, Server, tmux_command};
+pub(crate) use tap::Tap;
 
 /// What the names of the tests' directories start with.
 pub(crate) const PREFIX: &str = "muxwire-test-";

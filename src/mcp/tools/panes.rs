@@ -100,13 +100,14 @@ async fn read(call: &Call, arguments: &Arguments) -> Result<Screen, Failure> {
         end: row("end").map_err(outside)?,
         styles: arguments.flag("styles"),
         max_lines: arguments.count("max_lines"),
+        view: true,
     };
     Ok(call.screen(target, &options).await?.what)
 }
 
 /// Adds the lines of a screen and what is to be known of them.
 fn content(answer: Answer, screen: Screen) -> Answer {
-    let cursor = screen.cursor().to_string();
+    let cursor = screen.view.map(|view| view.cursor().to_string());
     let answer = answer
         .field("content", screen.lines)
         .field("cursor", cursor)

@@ -1,0 +1,236 @@
+//! What is asked of a pane in one command list, and the reply taken apart.
+
+use bytes::Bytes;
+use memchr::memmem::Finder;
+
+use super::grid::{ANCHOR_ROWS, Part, Parts, Rows};
+use super::{CaptureOptions, PaneState};
+use crate::client::{Delivery, Error, ErrorKind, Server, Tmux};
+use crate::model::{DecodeError, PaneId, Plan, Row, Token, Version};
+use crate::protocol::{Command, CommandList};
+
+/// How many rows a probe reads: the last of them may be cut, and so is the line that ends there.
+const PROBE_ROWS: u32 = 6;
+
+/// What of the history is read above the anchor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Above {
+    /// Nothing.
+    Nothing,
+    /// From the row before this one on.
+    Row(u32),
+    /// All.
+    Everything,
+}
+
+/// How the server is told a row that is counted from the oldest, where it counts from the top of
+/// the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reckoning {
+    /// It computes the difference itself (3.4).
+    Format,
+    /// It is computed from how large the history was, and is wrong if it has grown since.
+    Guess(u32),
+}
+
+impl Reckoning {
+    /// The best that this server has.
+    pub(super) fn of(server: &Server, history_size: u32) -> Self {
+        let computes = Version::parse(&server.version()).at_least(3, 4);
+        if computes { Self::Format } else { Self::Guess(history_size) }
+    }
+
+    /// What stands for this row.
+    fn row(self, row: u32) -> String {
+        match self {
+            Self::Format => format!("#{{e|-:{row},#{{history_size}}}}"),
+            Self::Guess(size) => (i64::from(row) - i64::from(size)).to_string(),
+        }
+    }
+}
+
+/// What is read of a pane.
+#[derive(Clone, Debug)]
+pub(super) struct Ask<'a> {
+    pub(super) pane: PaneId,
+    /// Whether the place is read too (anchor and screen), and what above it.
+    pub(super) place: Option<(Above, Reckoning)>,
+    /// Rows at which the text of an earlier view would stand if the history had been trimmed.
+    pub(super) probes: Vec<u32>,
+    /// Nothing but the state is read if these formats still have these values.
+    pub(super) unless: Option<&'a str>,
+    /// Content of its own beside the screen of the place.
+    pub(super) content: Option<CaptureOptions>,
+}
+
+/// A pane's reply: its state, and the captures behind it.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) server: Server,
+    pub(super) pane: PaneState,
+    captures: Bytes,
+    token: Token,
+}
+
+/// The captures of a reply.
+#[derive(Debug, Default)]
+pub(super) struct Captures<'a> {
+    pub(super) parts: Option<Parts<'a>>,
+    pub(super) probes: Vec<Part<'a>>,
+    pub(super) content: Option<Part<'a>>,
+}
+
+impl Ask<'_> {
+    /// Asks it, in one round trip.
+    pub(super) async fn run(&self, tmux: &Tmux) -> Result<Reply, Error> {
+        let token = Token::new()?;
+        let output = tmux.request(self.commands(&token)).starts_nothing().run().await?;
+        if output.status != 0 && output.complaint().starts_with("no current") {
+            // What tmux says of any target on a server without sessions.
+            let message = format!("can't find pane {}: the server has no sessions", self.pane);
+            return Err(Error::new(ErrorKind::NotFound, Delivery::Observed, message));
+        }
+        let mut output = output.ok()?;
+        let server = output.server.take().ok_or_else(Error::no_proof)?;
+        let (pane, captures) = state(&output.stdout, &token, &server).map_err(|error| {
+            Error::new(ErrorKind::Decode, Delivery::Observed, error.to_string())
+        })?;
+        Ok(Reply { server, pane, captures, token })
+    }
+
+    /// State first, then content: if the pane is not there, one of the two says so.
+    fn commands(&self, token: &Token) -> CommandList {
+        let target = self.pane.to_string();
+        let state = Command::new("display-message").args(["-p", "-t", &target]);
+        let state = CommandList::from(state.arg(PaneState::format(token)));
+        let captures = self.captures(&target);
+        let mark = ["display-message", "-p", "-t", &target, token.as_str()].map(str::to_owned);
+        let all = captures.into_iter().enumerate().flat_map(|(index, capture)| {
+            let mark = (index > 0).then(|| mark.to_vec());
+            mark.into_iter().chain([capture])
+        });
+        match self.unless {
+            None => all.fold(state, |list, arguments| list.then(command(&arguments))),
+            Some(unless) => {
+                let line: Vec<String> = all.map(|arguments| quoted(&arguments)).collect();
+                let changed = Command::new("if-shell").args(["-F", "-t", &target, unless]);
+                state.then(changed.arg(line.join(" ; ")))
+            }
+        }
+    }
+
+    /// The captures in the order in which they are printed.
+    fn captures(&self, target: &str) -> Vec<Vec<String>> {
+        let capture = |start: &str, end: &str| {
+            let mut arguments = vec!["capture-pane", "-p", "-J", "-t", target];
+            if !start.is_empty() {
+                arguments.extend(["-S", start]);
+            }
+            if !end.is_empty() {
+                arguments.extend(["-E", end]);
+            }
+            arguments.into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let mut captures = Vec::new();
+        if let Some((above, reckoning)) = self.place {
+            let anchor = -i64::from(ANCHOR_ROWS);
+            let before_anchor = (anchor - 1).to_string();
+            match above {
+                Above::Nothing => {}
+                Above::Row(row) => {
+                    captures.push(capture(&reckoning.row(row.saturating_sub(1)), &before_anchor));
+                }
+                Above::Everything => captures.push(capture("-", &before_anchor)),
+            }
+            for row in &self.probes {
+                let start = row.saturating_sub(1);
+                captures.push(capture(&reckoning.row(start), &reckoning.row(start + PROBE_ROWS)));
+            }
+            captures.push(capture(&before_anchor, &anchor.to_string()));
+            captures.push(capture(&anchor.to_string(), "-1"));
+            captures.push(capture("-1", "0"));
+            captures.push(capture("", ""));
+        }
+        if let Some(options) = &self.content {
+            let row = |row: Option<i32>| row.map(|row| row.to_string()).unwrap_or_default();
+            let start = match options.start {
+                None if options.history => "-".to_owned(),
+                start => row(start),
+            };
+            let mut arguments = capture(&start, &row(options.end));
+            arguments.extend(options.styles.then(|| "-e".to_owned()));
+            captures.push(arguments);
+        }
+        captures
+    }
+
+    /// The captures of the reply; `None` if nothing but the state was read.
+    pub(super) fn take<'r>(&self, reply: &'r Reply) -> Option<Captures<'r>> {
+        if reply.captures.is_empty() {
+            return None;
+        }
+        let finder = Finder::new(reply.token.as_str());
+        let mut rest: &[u8] = &reply.captures;
+        let mut next = move || match finder.find(rest) {
+            Some(end) => {
+                let (capture, after) = rest.split_at_checked(end).unwrap_or_default();
+                let after = after.get(finder.needle().len()..).unwrap_or_default();
+                rest = after.strip_prefix(b"\n").unwrap_or(after);
+                capture
+            }
+            None => std::mem::take(&mut rest),
+        };
+        let mut captures = Captures { parts: None, probes: Vec::new(), content: None };
+        if let Some((above, reckoning)) = self.place {
+            let pane = &reply.pane;
+            let end = -i64::from(ANCHOR_ROWS) - 1;
+            let size = match reckoning {
+                Reckoning::Guess(size) => size,
+                Reckoning::Format => pane.history_size,
+            };
+            let tail = match above {
+                Above::Nothing => None,
+                Above::Row(row) => Some(i64::from(row.saturating_sub(1)) - i64::from(size)),
+                Above::Everything => Some(i64::MIN),
+            };
+            let tail = tail.map(|start| (Rows::printed(start, end, pane), lines(next())));
+            captures.probes = self.probes.iter().map(|_| lines(next())).collect();
+            captures.parts = Some(Parts {
+                tail: tail.and_then(|(rows, tail)| Some((rows?, tail))),
+                upper_seam: lines(next()),
+                anchor: lines(next()),
+                lower_seam: lines(next()),
+                screen: lines(next()),
+            });
+        }
+        captures.content = self.content.map(|_| lines(next()));
+        Some(captures)
+    }
+}
+
+fn state(
+    stdout: &Bytes,
+    token: &Token,
+    server: &Server,
+) -> Result<(PaneState, Bytes), DecodeError> {
+    let finder = Finder::new(token.as_str());
+    let mut row = Row::new(stdout, &finder, server.encoding);
+    let pane = row.row()?;
+    Ok((pane, stdout.slice_ref(row.rest())))
+}
+
+/// The lines of a capture. 3.1 prints no newline behind a line that goes on below.
+fn lines(capture: &[u8]) -> Part<'_> {
+    capture.strip_suffix(b"\n").unwrap_or(capture).split(|&byte| byte == b'\n').collect()
+}
+
+fn command(arguments: &[String]) -> Command {
+    let (name, rest) = arguments.split_first().map_or(("", &[][..]), |(name, rest)| (name, rest));
+    Command::new(name).args(rest)
+}
+
+/// A command as part of a line that the server parses. No argument of ours holds a quote.
+fn quoted(arguments: &[String]) -> String {
+    let quoted: Vec<String> = arguments.iter().map(|it| format!("'{it}'")).collect();
+    quoted.join(" ")
+}

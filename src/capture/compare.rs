@@ -1,0 +1,306 @@
+//! What was written between two looks at a pane. No I/O and no clock.
+//!
+//! Rows of the grid keep their number, counted from the oldest of the history, as long as the
+//! width stays and nothing of the history goes: output rewrites rows of the screen and adds rows
+//! below, resizing the height moves the border between history and screen, and clearing the screen
+//! moves its rows into the history. So lines are compared in their places, never guessed, and
+//! identical lines are as good as any.
+//!
+//! A full history loses its oldest tenth at one stroke, after which every row has another number.
+//! The lines of the history above the earlier view, which nothing rewrites, tell whether they still
+//! stand where they stood; where they might stand as well after a trim, the answer says so.
+
+use super::PaneState;
+use super::cursor::{low, sum};
+use super::grid::{Lines, Part};
+use super::text::hash;
+use super::view::{Baseline, Inner, View};
+
+/// Why a read cannot tell what was written since the earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Missed {
+    /// The history was cleared.
+    HistoryCleared,
+    /// More was written than the history holds, or its limit was changed.
+    HistoryTrimmed,
+    /// The screen was cleared in place: what stood on it is not in the history.
+    ScreenCleared,
+    /// The width was changed, and the earlier lines are not found again.
+    Resized,
+    /// What was on the screen before the alternate one is not known.
+    AlternateScreen,
+    /// The earlier lines may stand in several places: they repeat themselves.
+    Ambiguous,
+}
+
+impl Missed {
+    /// `history_cleared`, `history_trimmed` and so on.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::HistoryCleared => "history_cleared",
+            Self::HistoryTrimmed => "history_trimmed",
+            Self::ScreenCleared => "screen_cleared",
+            Self::Resized => "resized",
+            Self::AlternateScreen => "alternate_screen",
+            Self::Ambiguous => "ambiguous",
+        }
+    }
+}
+
+/// What a comparison gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// These lines were written, by their place among the newer ones.
+    Written(Vec<usize>),
+    /// It cannot be told.
+    Missed(Missed),
+    /// It can only be told from the whole history.
+    Further,
+}
+
+/// The newer look.
+#[derive(Debug)]
+pub(super) struct Newer<'a> {
+    pub(super) pane: &'a PaneState,
+    pub(super) lines: &'a Lines<'a>,
+    /// What stands where the earlier view would begin after so many trims.
+    pub(super) probes: &'a [Part<'a>],
+    /// The lines are all that there are.
+    pub(super) whole: bool,
+}
+
+impl Newer<'_> {
+    fn may_be_trimmed(&self) -> bool {
+        let PaneState { history_size, height, history_limit, .. } = *self.pane;
+        may_be_trimmed(history_size, height, history_limit)
+    }
+}
+
+/// How many rows a full history loses at one stroke.
+fn trimmed_at_once(history_limit: u32) -> u32 {
+    (history_limit / 10).max(1)
+}
+
+/// Whether the history may have been trimmed: once it was, it stays this large unless it is
+/// cleared, but for rows that a taller screen takes back.
+pub(super) fn may_be_trimmed(size: u32, height: u32, limit: u32) -> bool {
+    size.saturating_add(height) >= limit.saturating_sub(trimmed_at_once(limit))
+}
+
+/// The rows at which a view from `row` on would begin if the history had been trimmed once, twice
+/// and so on.
+pub(super) fn after_trims(row: u32, history_limit: u32) -> impl Iterator<Item = u32> + Clone {
+    let step = trimmed_at_once(history_limit);
+    std::iter::successors(row.checked_sub(step), move |row| row.checked_sub(step))
+}
+
+/// What was written since `older`, on the screen that is no alternate one.
+pub(super) fn compare(older: &Baseline, newer: &Newer<'_>) -> Verdict {
+    let (place, lines) = (older.place(), newer.lines);
+    let same_rows =
+        place.width == newer.pane.width && place.history_limit == newer.pane.history_limit;
+    let expected = lines.line_at(place.row(), place.cut).filter(|at| {
+        same_rows && older.history_is_at(lines, *at) && is_only_place(older, newer, *at)
+    });
+    if let Some(at) = expected {
+        return older.written(newer, at);
+    }
+    if !newer.whole {
+        return Verdict::Further;
+    }
+    let mut places = older.places(lines);
+    if places.len() > 1 && same_rows && !lines.wrapped {
+        // A line is a row, so the number of trims must be whole.
+        let row = place.row();
+        let rows: Vec<u32> =
+            std::iter::once(row).chain(after_trims(row, place.history_limit)).collect();
+        places.retain(|at| u32::try_from(*at).is_ok_and(|at| rows.contains(&at)));
+    }
+    match *places {
+        [at] => older.written(newer, at),
+        [] if place.width != newer.pane.width => Verdict::Missed(Missed::Resized),
+        [] if !newer.may_be_trimmed() && same_rows => Verdict::Missed(Missed::HistoryCleared),
+        [] => Verdict::Missed(Missed::HistoryTrimmed),
+        _ => Verdict::Missed(Missed::Ambiguous),
+    }
+}
+
+/// Whether the lines of `older` that stand at `at` are those lines, and not ones like them that
+/// came to stand there by trims.
+fn is_only_place(older: &Baseline, newer: &Newer<'_>, at: usize) -> bool {
+    if !newer.may_be_trimmed() {
+        return true;
+    }
+    let Baseline::View(view) = older else { return false };
+    let (place, hashes) = (&view.0.place, &view.0.hashes);
+    let rows = after_trims(place.row(), place.history_limit);
+    if newer.probes.len() != rows.clone().count() || !older.is_recognised(newer.lines, at) {
+        return false;
+    }
+    let stands_at = |(probe, row): (&Part<'_>, u32)| {
+        // Like the text of the view, a probe begins one row above; its last line may be cut.
+        let from = usize::from(row > 0 && !place.cut) + place.partial();
+        let probe = probe.split_last().map_or(&[][..], |(_, lines)| lines);
+        let known = hashes.get(place.partial()..).unwrap_or_default();
+        probe
+            .iter()
+            .skip(from)
+            .zip(known)
+            .all(|(line, known)| hash(line.trim_ascii_end()) == *known)
+    };
+    !newer.probes.iter().zip(rows).any(stands_at)
+        && older.places(newer.lines).into_iter().all(|place| place == at)
+}
+
+impl Baseline {
+    /// Whether the lines of the history stand there.
+    fn history_is_at(&self, lines: &Lines<'_>, at: usize) -> bool {
+        let place = self.place();
+        let range = at + place.partial().min(place.history)..at + place.history;
+        let Some(found) = lines.hashes.get(range) else { return false };
+        match self {
+            Self::View(view) => {
+                view.0.hashes.get(place.partial().min(place.history)..place.history) == Some(found)
+            }
+            Self::Cursor(cursor) => cursor.sums.is_some_and(|sums| sums.above == sum(found)),
+        }
+    }
+
+    /// The lines of the screen that were finished.
+    fn finished(&self) -> std::ops::Range<usize> {
+        let place = self.place();
+        place.history..place.count.saturating_sub(1).max(place.history)
+    }
+
+    /// Whether all finished lines of the screen stand there.
+    fn finished_is_at(&self, lines: &Lines<'_>, at: usize) -> bool {
+        let finished = self.finished();
+        let Some(found) = lines.hashes.get(at + finished.start..at + finished.end) else {
+            return false;
+        };
+        match self {
+            Self::View(view) => view.0.hashes.get(finished) == Some(found),
+            Self::Cursor(cursor) => cursor.sums.is_some_and(|sums| sums.finished == sum(found)),
+        }
+    }
+
+    /// Whether lines of the view, no blank ones, stand there.
+    fn is_recognised(&self, lines: &Lines<'_>, at: usize) -> bool {
+        let Self::View(view) = self else { return false };
+        let (place, hashes) = (&view.0.place, &view.0.hashes);
+        let is_there = |index: usize| {
+            let known = hashes.get(index).copied().unwrap_or_default();
+            known != 0 && lines.hashes.get(at + index) == Some(&known)
+        };
+        let last = lines.lines.get(at + place.count.saturating_sub(1));
+        (place.partial()..self.finished().end).any(is_there)
+            || !view.0.last.is_empty() && last.is_some_and(|last| last.starts_with(&view.0.last))
+    }
+
+    /// Every place at which the lines of the view stand, as far as they are known to be there
+    /// still: those of the history, or where these are none or blank, or stand in several places,
+    /// the finished ones of the screen too.
+    fn places(&self, lines: &Lines<'_>) -> Vec<usize> {
+        let place = self.place();
+        let whole = place.partial().min(place.history)..place.history;
+        let blank = vec![0; whole.len()];
+        let is_blank = match self {
+            Self::View(view) => view.0.hashes.get(whole) == Some(&*blank),
+            Self::Cursor(cursor) => cursor.sums.is_some_and(|sums| sums.above == sum(&blank)),
+        };
+        let all = 0..lines.lines.len().saturating_add(1);
+        let mut places: Vec<usize> = all.filter(|at| self.history_is_at(lines, *at)).collect();
+        if is_blank || places.len() > 1 {
+            let by_screen = places.iter().filter(|at| self.finished_is_at(lines, **at));
+            let by_screen: Vec<usize> = by_screen.copied().collect();
+            let screen_is_blank = self.finished_is_blank();
+            if is_blank && screen_is_blank {
+                return Vec::new();
+            }
+            if is_blank || !by_screen.is_empty() && !screen_is_blank {
+                places = by_screen;
+            }
+        }
+        places
+    }
+
+    fn finished_is_blank(&self) -> bool {
+        let finished = self.finished();
+        let blank = vec![0; finished.len()];
+        match self {
+            Self::View(view) => view.0.hashes.get(finished) == Some(&*blank),
+            Self::Cursor(cursor) => cursor.sums.is_some_and(|sums| sums.finished == sum(&blank)),
+        }
+    }
+
+    /// The lines that are not as they were, the view's first standing at `at`.
+    fn written(&self, newer: &Newer<'_>, at: usize) -> Verdict {
+        let (place, lines) = (self.place(), newer.lines);
+        let (written, end) = match self {
+            Self::View(view) => match view.rewritten(lines, at) {
+                Ok(written) => written,
+                Err(missed) => return Verdict::Missed(missed),
+            },
+            Self::Cursor(cursor) => {
+                if !self.finished_is_at(lines, at) {
+                    return Verdict::Missed(Missed::Ambiguous);
+                }
+                let end = at + place.count;
+                let last = place.count > place.history;
+                let last = last.then(|| end.saturating_sub(1)).filter(|last| {
+                    let now = lines.hashes.get(*last).copied().unwrap_or_default();
+                    cursor.sums.is_some_and(|sums| sums.last != low(now))
+                });
+                (last.into_iter().collect(), end)
+            }
+        };
+        let mut written = written;
+        written.retain(|at| *at < lines.lines.len());
+        written.extend(end..lines.lines.len());
+        // The beginning of the first line may be above what was read.
+        if !newer.whole && lines.first_row > 0 && written.first() == Some(&0) {
+            return Verdict::Further;
+        }
+        Verdict::Written(written)
+    }
+}
+
+impl View {
+    /// Which of the lines that the view had on its screen are not as they were, by their place
+    /// among the newer ones, and where those below begin.
+    fn rewritten(&self, lines: &Lines<'_>, at: usize) -> Result<(Vec<usize>, usize), Missed> {
+        let Inner { place, hashes, last, .. } = &*self.0;
+        let text = |at: usize| lines.lines.get(at).map(|line| line.as_ref()).unwrap_or_default();
+        let (mut rewritten, mut at) = (Vec::new(), at + place.history);
+        let (mut finished, mut changed, mut gone, mut first_changed) = (0, 0, false, false);
+        for (index, was) in hashes.iter().enumerate().skip(place.history) {
+            let is_same = match index {
+                // Only its end was seen, and only the last line may be written on.
+                0 if place.cut => place.count > 1 || text(at).ends_with(last),
+                _ => lines.hashes.get(at).copied().unwrap_or_default() == *was,
+            };
+            // Showing an alternate screen splits for good a line that begins in the history.
+            let is_split = !is_same && hash(&lines.unsplit(at)) == *was;
+            let is_changed = !is_same && !is_split;
+            if is_changed {
+                rewritten.push(at);
+            }
+            if *was != 0 && index + 1 < place.count {
+                first_changed |= finished == 0 && is_changed;
+                finished += 1;
+                changed += usize::from(is_changed);
+                gone |= is_changed && text(at).is_empty();
+            }
+            at += 1 + usize::from(is_split);
+        }
+        let is_cleared = if place.partial() < place.history {
+            finished > 0 && changed == finished && gone
+        } else {
+            // Without a history nothing else vouches for the place.
+            first_changed || changed * 2 > finished
+        };
+        if is_cleared { Err(Missed::ScreenCleared) } else { Ok((rewritten, at)) }
+    }
+}

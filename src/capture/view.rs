@@ -1,0 +1,255 @@
+//! What a reader remembers of a pane.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::PaneState;
+use super::compare::may_be_trimmed;
+use super::cursor::{Cursor, Sums};
+use super::grid::{Lines, anchor_row};
+use super::text::hash;
+use crate::client::Server;
+use crate::model::PaneId;
+
+/// Where and when a pane was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Place {
+    pub(super) pane: PaneId,
+    /// Process id of what was started in it.
+    pub(super) pid: u32,
+    pub(super) server_pid: u32,
+    pub(super) server_start: u64,
+    pub(super) width: u32,
+    pub(super) height: u32,
+    pub(super) history_size: u32,
+    pub(super) history_limit: u32,
+    /// The row that the lines begin at is in the middle of a line.
+    pub(super) cut: bool,
+    /// How many of the lines are wholly in the history.
+    pub(super) history: usize,
+    /// How many lines there are, blank ones at the end of the screen left out.
+    pub(super) count: usize,
+}
+
+impl Place {
+    fn new(server: &Server, pane: &PaneState, lines: &Lines<'_>) -> Self {
+        Self {
+            pane: pane.id,
+            pid: pane.pid,
+            server_pid: server.identity.pid,
+            server_start: server.identity.start_time,
+            width: pane.width,
+            height: pane.height,
+            history_size: pane.history_size,
+            history_limit: pane.history_limit,
+            cut: lines.cut,
+            history: lines.history.saturating_sub(lines.anchor),
+            count: lines.lines.len().saturating_sub(lines.anchor),
+        }
+    }
+
+    /// The row that the lines begin at.
+    pub(super) fn row(&self) -> u32 {
+        anchor_row(self.history_size)
+    }
+
+    /// Whether the history may have been trimmed by the time it was seen, or nearly.
+    pub(super) fn may_be_trimmed(&self) -> bool {
+        may_be_trimmed(self.history_size, self.height, self.history_limit)
+    }
+
+    /// How many lines in front are not whole, and so are compared with none.
+    pub(super) fn partial(&self) -> usize {
+        usize::from(self.cut)
+    }
+}
+
+/// What a reader remembers of a pane at one instant, for reading on from there: the hashes of what
+/// it showed and of the [16 rows](super) above. Cheap to clone.
+///
+/// Holds no text; 8 bytes for each line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View(pub(super) Arc<Inner>);
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Inner {
+    pub(super) place: Place,
+    /// Of the lines from the place's row on.
+    pub(super) hashes: Vec<u64>,
+    /// The last line, which may be written on.
+    pub(super) last: Box<[u8]>,
+    /// Of the lines of the screen alone.
+    pub(super) screen: Vec<u64>,
+    /// It showed the alternate screen.
+    pub(super) alternate: bool,
+    /// While it shows the alternate screen: what it showed before, if that is known.
+    pub(super) normal: Option<Baseline>,
+    /// Formats that have other values as soon as anything was written, if there are any.
+    pub(super) unless: Option<String>,
+}
+
+/// Where reading on begins: what is remembered, or a cursor, which knows less.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Baseline {
+    /// What is remembered: exact wherever that is possible.
+    View(View),
+    /// A cursor: of the screen it only knows whether all of it, the last line aside, is as it was.
+    Cursor(Cursor),
+}
+
+impl From<View> for Baseline {
+    fn from(view: View) -> Self {
+        Self::View(view)
+    }
+}
+
+impl From<Cursor> for Baseline {
+    fn from(cursor: Cursor) -> Self {
+        Self::Cursor(cursor)
+    }
+}
+
+impl View {
+    /// `asked` is when the pane was asked for, in seconds since the epoch.
+    pub(super) fn new(
+        server: &Server,
+        pane: &PaneState,
+        lines: &Lines<'_>,
+        normal: Option<Baseline>,
+        asked: i64,
+    ) -> Self {
+        let mut hashes = lines.hashes.get(lines.anchor..).unwrap_or_default().to_vec();
+        if let (true, Some(first)) = (lines.cut, hashes.first_mut()) {
+            *first = hash(&lines.anchor_part);
+        }
+        let last = lines.lines.last().map(|line| line.as_ref().into()).unwrap_or_default();
+        Self(Arc::new(Inner {
+            place: Place::new(server, pane, lines),
+            hashes,
+            last,
+            screen: lines.screen.iter().map(|line| hash(line)).collect(),
+            alternate: pane.alternate_on,
+            normal,
+            unless: unless(pane, asked),
+        }))
+    }
+
+    /// The pane.
+    #[must_use]
+    pub fn pane(&self) -> PaneId {
+        self.0.place.pane
+    }
+
+    /// Its text form.
+    #[must_use]
+    pub fn cursor(&self) -> Cursor {
+        let Inner { place, hashes, screen, alternate, normal, .. } = &*self.0;
+        if !alternate {
+            return Cursor { place: *place, sums: Some(Sums::of(place, hashes)), alternate: None };
+        }
+        let alternate = Some(Sums::fold(screen));
+        match normal {
+            Some(normal) => {
+                let Cursor { place, sums, .. } = normal.cursor();
+                Cursor { place, sums, alternate }
+            }
+            None => Cursor { place: *place, sums: None, alternate },
+        }
+    }
+}
+
+impl Baseline {
+    /// The pane.
+    #[must_use]
+    pub fn pane(&self) -> PaneId {
+        self.place().pane
+    }
+
+    fn cursor(&self) -> Cursor {
+        match self {
+            Self::View(view) => view.cursor(),
+            Self::Cursor(cursor) => cursor.clone(),
+        }
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        match self {
+            Self::View(view) => &view.0.place,
+            Self::Cursor(cursor) => &cursor.place,
+        }
+    }
+
+    /// What is known of the screen that is no alternate one.
+    pub(super) fn normal(&self) -> Option<Self> {
+        match self {
+            Self::View(view) if view.0.alternate => view.0.normal.clone(),
+            Self::Cursor(cursor) if cursor.alternate.is_some() => {
+                cursor.sums.map(|_| Self::Cursor(Cursor { alternate: None, ..cursor.clone() }))
+            }
+            it => Some(it.clone()),
+        }
+    }
+
+    pub(super) fn is_alternate(&self) -> bool {
+        match self {
+            Self::View(view) => view.0.alternate,
+            Self::Cursor(cursor) => cursor.alternate.is_some(),
+        }
+    }
+
+    /// The rows of an alternate screen, or their sum where that is all that is known.
+    pub(super) fn alternate_rows(&self) -> Result<&[u64], Option<u32>> {
+        match self {
+            Self::View(view) => Ok(&view.0.screen),
+            Self::Cursor(cursor) => Err(cursor.alternate),
+        }
+    }
+
+    /// See [`Inner::unless`].
+    pub(super) fn unless(&self) -> Option<&str> {
+        match self {
+            Self::View(view) => view.0.unless.as_deref(),
+            Self::Cursor(_) => None,
+        }
+    }
+}
+
+/// Seconds since the epoch.
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// A condition that is true as soon as anything may have changed in the pane.
+///
+/// All output to a pane sets the time of its window's last activity, in whole seconds. So a pane
+/// whose window was active in a second before it was read, and not since, has had no output.
+/// Without output a screen changes by a reset, which puts the cursor at the top left, and by
+/// resizing, which cannot be seen afterwards on an alternate screen if the size is as before.
+///
+/// # Wire
+///
+/// `protocol-notes/07-captures.md`, note 7.8.
+fn unless(pane: &PaneState, asked: i64) -> Option<String> {
+    let may_be_reset = pane.cursor_x == 0 && pane.cursor_y == 0;
+    if pane.alternate_on || may_be_reset || pane.activity >= asked {
+        return None;
+    }
+    let flag = |flag| u8::from(flag);
+    Some(format!(
+        "#{{!=:#{{window_id}} #{{pane_pid}} #{{pane_width}} #{{pane_height}} #{{history_size}} \
+         #{{history_limit}} #{{cursor_x}} #{{cursor_y}} #{{window_activity}} #{{pane_dead}} \
+         #{{alternate_on}},{} {} {} {} {} {} {} {} {} {} {}}}",
+        pane.window_id,
+        pane.pid,
+        pane.width,
+        pane.height,
+        pane.history_size,
+        pane.history_limit,
+        pane.cursor_x,
+        pane.cursor_y,
+        pane.activity,
+        flag(pane.dead),
+        flag(pane.alternate_on),
+    ))
+}
