@@ -1,7 +1,7 @@
 //! What was written in a pane since it was last read.
 
 use super::PaneState;
-use super::ask::{Above, Ask, Reckoning};
+use super::ask::{Above, Ask, Reckoning, Reply};
 use super::compare::{Missed, Newer, Verdict, after_trims, compare};
 use super::cursor::Sums;
 use super::differ::splice;
@@ -119,98 +119,142 @@ impl Tmux {
         earlier: Option<&Baseline>,
         options: &SinceOptions,
     ) -> Result<Delta, Error> {
-        if earlier.is_some_and(|earlier| earlier.pane() != pane) {
-            return Err(Error::invalid_input("the cursor is one of another pane"));
-        }
         let due = self.due();
         let server = match (earlier, self.last_seen()) {
             (None, _) => None,
             (Some(_), Some(server)) => Some(server),
             (Some(_), None) => Some(self.until(due).server().await?),
         };
-        // The place of a view of an alternate screen is the one before it.
+        let mut reading = Reading::new(pane, earlier, options, server.as_ref())?;
+        loop {
+            let (ask, asked) = (reading.ask(), now());
+            let reply = ask.run(&self.until(due)).await?;
+            if let Some(delta) = reading.take(&ask, &reply, asked)? {
+                return Ok(delta);
+            }
+        }
+    }
+}
+
+/// One pane being read on: what to ask next, until it can be told what was written. No I/O.
+#[derive(Debug)]
+pub(super) struct Reading<'a> {
+    pane: PaneId,
+    earlier: Option<&'a Baseline>,
+    /// What is known of the screen that is no alternate one.
+    base: Option<Baseline>,
+    options: &'a SinceOptions,
+    above: Above,
+    reckoning: Reckoning,
+    guesses: usize,
+}
+
+impl<'a> Reading<'a> {
+    /// `server` is the one that is read, as far as it is known.
+    pub(super) fn new(
+        pane: PaneId,
+        earlier: Option<&'a Baseline>,
+        options: &'a SinceOptions,
+        server: Option<&Server>,
+    ) -> Result<Self, Error> {
+        if earlier.is_some_and(|earlier| earlier.pane() != pane) {
+            return Err(Error::invalid_input("the cursor is one of another pane"));
+        }
         let base = earlier.and_then(Baseline::normal);
         let place = base.as_ref().map(Baseline::place);
-        let mut reckoning = match (&server, place) {
+        let reckoning = match (server, place) {
             (Some(server), Some(place)) => Reckoning::of(server, place.history_size),
+            (None, Some(place)) => Reckoning::Guess(place.history_size),
             _ => Reckoning::Guess(0),
         };
-        let mut above = match place {
+        let above = match place {
             Some(place) if options.kind == Kind::Lines => Above::Row(place.row()),
             _ => Above::Nothing,
         };
-        let mut guesses = 0;
-        let mut unless = earlier.and_then(Baseline::unless);
-        loop {
-            let probes = match place {
-                Some(place) if matches!(above, Above::Row(_)) && place.may_be_trimmed() => {
-                    after_trims(place.row(), place.history_limit).collect()
-                }
-                _ => Vec::new(),
-            };
-            let ask = Ask { pane, place: Some((above, reckoning)), probes, unless, content: None };
-            let asked = now();
-            let reply = ask.run(&self.until(due)).await?;
-            if let Some(earlier) = earlier {
-                check(earlier, &reply.server, &reply.pane)?;
+        Ok(Self { pane, earlier, base, options, above, reckoning, guesses: 0 })
+    }
+
+    /// What to ask next.
+    pub(super) fn ask(&self) -> Ask<'a> {
+        let place = self.base.as_ref().map(Baseline::place);
+        let probes = match place {
+            Some(place) if matches!(self.above, Above::Row(_)) && place.may_be_trimmed() => {
+                after_trims(place.row(), place.history_limit).collect()
             }
-            let (captures, view) = match (ask.take(&reply), earlier) {
-                (Some(captures), _) => (captures, None),
-                (None, Some(Baseline::View(view))) => (Default::default(), Some(view.clone())),
-                (None, _) => return Err(Error::no_proof()),
-            };
-            if let Some(view) = view {
-                return Ok(Delta::unchanged(reply.server, reply.pane, view, options.kind));
-            }
-            let mut parts = captures.parts.unwrap_or_default();
-            take_banner(&reply.pane, &mut parts.screen);
-            let lines = Lines::assemble(&reply.pane, parts);
-            let newer = Newer {
-                pane: &reply.pane,
-                lines: &lines,
-                probes: &captures.probes,
-                whole: above == Above::Everything,
-            };
-            let verdict = judge(earlier, base.as_ref(), &newer, options.kind);
-            let Some(verdict) = verdict else {
-                unless = None;
-                let grown = match reckoning {
-                    Reckoning::Guess(size) => reply.pane.history_size != size,
-                    Reckoning::Format => false,
-                };
-                guesses += 1;
-                if grown && guesses < GUESSES {
-                    reckoning = Reckoning::Guess(reply.pane.history_size);
-                } else {
-                    above = Above::Everything;
-                }
-                continue;
-            };
-            let normal = if reply.pane.alternate_on { base.clone() } else { None };
-            let view = View::new(&reply.server, &reply.pane, &lines, normal, asked);
-            let splice = (options.kind == Kind::Screen).then(|| screen(earlier, &lines));
-            let mut delta = Delta::new(reply.server.clone(), reply.pane.clone(), view);
-            match verdict {
-                _ if splice.is_some() => {}
-                Outcome::Screen(missed) => {
-                    delta.missed = missed;
-                    delta.keep_newest(lines.screen.iter().copied(), options);
-                }
-                Outcome::Rows(rows) => {
-                    let rows = rows.iter().filter_map(|at| lines.screen.get(*at));
-                    delta.keep_newest(rows.copied(), options);
-                }
-                Outcome::Lines(written) => {
-                    let lines = written.iter().filter_map(|at| lines.lines.get(*at));
-                    delta.keep_newest(lines.map(|line| line.as_ref()), options);
-                }
-            }
-            if let Some((screen, replaced_bytes)) = splice {
-                delta.screen = Some(screen);
-                delta.replaced_bytes = replaced_bytes;
-            }
-            return Ok(delta);
+            _ => Vec::new(),
+        };
+        let is_first = self.guesses == 0;
+        Ask {
+            pane: self.pane,
+            place: Some((self.above, self.reckoning)),
+            probes,
+            unless: self.earlier.and_then(Baseline::unless).filter(|_| is_first),
+            content: None,
         }
+    }
+
+    /// What was written, from the reply to what was asked at that time; `None` if more must be
+    /// asked to tell.
+    pub(super) fn take(
+        &mut self,
+        ask: &Ask<'_>,
+        reply: &Reply,
+        asked: i64,
+    ) -> Result<Option<Delta>, Error> {
+        let kind = self.options.kind;
+        if let Some(earlier) = self.earlier {
+            check(earlier, &reply.server, &reply.pane)?;
+        }
+        let Some(captures) = ask.take(reply) else {
+            let Some(Baseline::View(view)) = self.earlier else { return Err(Error::no_proof()) };
+            let start = view.0.screen.len();
+            let same = ScreenDelta { start, delete: 0, rows: Vec::new(), reset: false };
+            let screen = (kind == Kind::Screen).then_some(same);
+            return Ok(Some(Delta { screen, ..Delta::new(reply, view.clone()) }));
+        };
+        let mut parts = captures.parts.unwrap_or_default();
+        take_banner(&reply.pane, &mut parts.screen);
+        let lines = Lines::assemble(&reply.pane, parts);
+        let newer = Newer {
+            pane: &reply.pane,
+            lines: &lines,
+            probes: &captures.probes,
+            whole: self.above == Above::Everything,
+        };
+        let Some(outcome) = judge(self.earlier, self.base.as_ref(), &newer, kind) else {
+            self.guesses += 1;
+            match self.reckoning {
+                Reckoning::Guess(size)
+                    if size != reply.pane.history_size && self.guesses < GUESSES =>
+                {
+                    self.reckoning = Reckoning::Guess(reply.pane.history_size);
+                }
+                _ => self.above = Above::Everything,
+            }
+            return Ok(None);
+        };
+        let normal = if reply.pane.alternate_on { self.base.clone() } else { None };
+        let view = View::new(&reply.server, &reply.pane, &lines, normal, asked);
+        let mut delta = Delta::new(reply, view);
+        match outcome {
+            Outcome::Screen(_) if kind == Kind::Screen => {
+                let (screen, replaced_bytes) = screen(self.earlier, &lines);
+                (delta.screen, delta.replaced_bytes) = (Some(screen), replaced_bytes);
+            }
+            Outcome::Screen(missed) => {
+                delta.missed = missed;
+                delta.keep_newest(lines.screen.iter().copied(), self.options);
+            }
+            Outcome::Rows(rows) => {
+                let rows = rows.iter().filter_map(|at| lines.screen.get(*at));
+                delta.keep_newest(rows.copied(), self.options);
+            }
+            Outcome::Lines(written) => {
+                let lines = written.iter().filter_map(|at| lines.lines.get(*at));
+                delta.keep_newest(lines.map(|line| line.as_ref()), self.options);
+            }
+        }
+        Ok(Some(delta))
     }
 }
 
@@ -300,10 +344,10 @@ fn check(earlier: &Baseline, server: &Server, pane: &PaneState) -> Result<(), Er
 }
 
 impl Delta {
-    fn new(server: Server, pane: PaneState, view: View) -> Self {
+    fn new(reply: &Reply, view: View) -> Self {
         Self {
-            server,
-            pane,
+            server: reply.server.clone(),
+            pane: reply.pane.clone(),
             lines: Vec::new(),
             missed: None,
             truncated_lines: 0,
@@ -312,13 +356,6 @@ impl Delta {
             screen: None,
             view,
         }
-    }
-
-    fn unchanged(server: Server, pane: PaneState, view: View, kind: Kind) -> Self {
-        let rows = view.0.screen.len();
-        let screen = ScreenDelta { start: rows, delete: 0, rows: Vec::new(), reset: false };
-        let screen = (kind == Kind::Screen).then_some(screen);
-        Self { screen, ..Self::new(server, pane, view) }
     }
 
     /// Takes the newest lines that the limits allow.
