@@ -4,13 +4,19 @@ use bytes::Bytes;
 use memchr::memmem::Finder;
 
 use super::grid::{ANCHOR_ROWS, Part, Parts, Rows};
+use super::view::Signs;
 use super::{CaptureOptions, PaneState};
-use crate::client::{Delivery, Error, ErrorKind, Server, Tmux};
+use crate::client::{Delivery, Error, ErrorKind, Output, Server, Tmux};
 use crate::model::{DecodeError, PaneId, Plan, Row, Token, Version};
 use crate::protocol::{Command, CommandList};
 
 /// How many rows a probe reads: the last of them may be cut, and so is the line that ends there.
 const PROBE_ROWS: u32 = 6;
+
+/// How many panes of which a place is read fit into one round trip.
+pub(super) const PLACES_AT_ONCE: usize = 10;
+/// How many panes of which content alone is read fit into one round trip.
+pub(super) const CONTENTS_AT_ONCE: usize = 24;
 
 /// What of the history is read above the anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +63,8 @@ pub(super) struct Ask<'a> {
     pub(super) place: Option<(Above, Reckoning)>,
     /// Rows at which the text of an earlier view would stand if the history had been trimmed.
     pub(super) probes: Vec<u32>,
-    /// Nothing but the state is read if these formats still have these values.
-    pub(super) unless: Option<&'a str>,
+    /// Nothing but the state is read if these signs are still there.
+    pub(super) unless: Option<&'a Signs>,
     /// Content of its own beside the screen of the place.
     pub(super) content: Option<CaptureOptions>,
 }
@@ -81,6 +87,11 @@ pub(super) struct Captures<'a> {
 }
 
 impl Ask<'_> {
+    /// Content alone.
+    pub(super) fn content(pane: PaneId, options: CaptureOptions) -> Self {
+        Self { pane, place: None, probes: Vec::new(), unless: None, content: Some(options) }
+    }
+
     /// Asks it, in one round trip.
     pub(super) async fn run(&self, tmux: &Tmux) -> Result<Reply, Error> {
         let token = Token::new()?;
@@ -90,12 +101,24 @@ impl Ask<'_> {
             let message = format!("can't find pane {}: the server has no sessions", self.pane);
             return Err(Error::new(ErrorKind::NotFound, Delivery::Observed, message));
         }
-        let mut output = output.ok()?;
-        let server = output.server.take().ok_or_else(Error::no_proof)?;
-        let (pane, captures) = state(&output.stdout, &token, &server).map_err(|error| {
-            Error::new(ErrorKind::Decode, Delivery::Observed, error.to_string())
-        })?;
-        Ok(Reply { server, pane, captures, token })
+        Reply::read(output, token)
+    }
+
+    /// Asks several panes in one round trip; `None` for those that are not there. There is room
+    /// for [`PLACES_AT_ONCE`] that read a place and [`CONTENTS_AT_ONCE`] that do not.
+    pub(super) async fn run_all(tmux: &Tmux, asks: &[Self]) -> Result<Vec<Option<Reply>>, Error> {
+        if asks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let token = Token::new()?;
+        let lists = asks.iter().map(|ask| ask.commands(&token)).collect();
+        let outputs = tmux.requests(lists).starts_nothing().run_all().await?;
+        let replies = outputs.into_iter().map(|output| match Reply::read(output, token.clone()) {
+            Ok(reply) => Ok(Some(reply)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        });
+        replies.collect()
     }
 
     /// State first, then content: if the pane is not there, one of the two says so.
@@ -111,9 +134,10 @@ impl Ask<'_> {
         });
         match self.unless {
             None => all.fold(state, |list, arguments| list.then(command(&arguments))),
-            Some(unless) => {
+            Some(signs) => {
                 let line: Vec<String> = all.map(|arguments| quoted(&arguments)).collect();
-                let changed = Command::new("if-shell").args(["-F", "-t", &target, unless]);
+                let changed = Command::new("if-shell").args(["-F", "-t", &target]);
+                let changed = changed.arg(signs.have_changed());
                 state.then(changed.arg(line.join(" ; ")))
             }
         }
@@ -205,6 +229,17 @@ impl Ask<'_> {
         }
         captures.content = self.content.map(|_| lines(next()));
         Some(captures)
+    }
+}
+
+impl Reply {
+    fn read(output: Output, token: Token) -> Result<Self, Error> {
+        let mut output = output.ok()?;
+        let server = output.server.take().ok_or_else(Error::no_proof)?;
+        let (pane, captures) = state(&output.stdout, &token, &server).map_err(|error| {
+            Error::new(ErrorKind::Decode, Delivery::Observed, error.to_string())
+        })?;
+        Ok(Self { server, pane, captures, token })
     }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! [`Tmux::capture`](crate::Tmux::capture) reads a pane as a [`Screen`]: its rows as joined
 //! logical lines and the pane's state, of one instant and in one round trip.
-//! [`Tmux::since`](crate::Tmux::since) reads what was written since, as a [`Delta`].
+//! [`Tmux::since`](crate::Tmux::since) reads what was written since, as a [`Delta`],
+//! [`Tmux::observe`](crate::Tmux::observe) does so for many panes, and
+//! [`Tmux::search`](crate::Tmux::search) finds text in them.
 //!
 //! # Wire
 //!
@@ -12,8 +14,11 @@ mod ask;
 mod compare;
 mod cursor;
 mod differ;
+mod glance;
 mod grid;
+mod observe;
 mod screen;
+mod search;
 mod since;
 mod text;
 mod view;
@@ -21,6 +26,9 @@ mod view;
 pub use compare::Missed;
 pub use cursor::{Cursor, CursorError};
 pub use differ::{Differ, Difference, Splice};
+pub use glance::Scope;
+pub use observe::{Observation, Observed, PaneChange};
 pub use screen::{CaptureOptions, PaneState, Screen};
+pub use search::{MAX_PATTERN, Match, Matches, Pattern, PatternError, SearchOptions};
 pub use since::{Delta, Kind, ScreenDelta, SinceOptions};
 pub use view::{Baseline, View};

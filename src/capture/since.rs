@@ -174,6 +174,11 @@ impl<'a> Reading<'a> {
         Ok(Self { pane, earlier, base, options, above, reckoning, guesses: 0 })
     }
 
+    /// Whether there is an earlier view.
+    pub(super) fn reads_on(&self) -> bool {
+        self.earlier.is_some()
+    }
+
     /// What to ask next.
     pub(super) fn ask(&self) -> Ask<'a> {
         let place = self.base.as_ref().map(Baseline::place);
@@ -188,7 +193,7 @@ impl<'a> Reading<'a> {
             pane: self.pane,
             place: Some((self.above, self.reckoning)),
             probes,
-            unless: self.earlier.and_then(Baseline::unless).filter(|_| is_first),
+            unless: self.earlier.and_then(Baseline::signs).filter(|_| is_first),
             content: None,
         }
     }
@@ -329,13 +334,9 @@ fn check(earlier: &Baseline, server: &Server, pane: &PaneState) -> Result<(), Er
     let place = earlier.place();
     let identity = server.identity;
     if (place.server_pid, place.server_start) != (identity.pid, identity.start_time) {
-        let message = "the server was restarted since the cursor was given: its panes are others; \
-                       list them and read without a cursor";
-        return Err(Error::new(ErrorKind::ServerChanged, Delivery::Observed, message));
+        return Err(Error::server_changed());
     }
-    // From 3.8 on a dead pane has no process id.
-    let has_none = pane.dead && pane.pid == 0;
-    if place.pid != pane.pid && !has_none {
+    if !earlier.is_of(pane.pid, pane.dead) {
         let message = "another program was started in the pane since the cursor was given; read \
                        the pane without a cursor";
         return Err(Error::new(ErrorKind::StaleCursor, Delivery::Observed, message));

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::PaneState;
 use super::compare::may_be_trimmed;
 use super::cursor::{Cursor, Sums};
+use super::glance::Glance;
 use super::grid::{Lines, anchor_row};
 use super::text::hash;
 use crate::client::Server;
@@ -84,8 +85,8 @@ pub(super) struct Inner {
     pub(super) alternate: bool,
     /// While it shows the alternate screen: what it showed before, if that is known.
     pub(super) normal: Option<Baseline>,
-    /// Formats that have other values as soon as anything was written, if there are any.
-    pub(super) unless: Option<String>,
+    /// Signs that change as soon as anything is written, if there are any.
+    pub(super) signs: Option<Signs>,
 }
 
 /// Where reading on begins: what is remembered, or a cursor, which knows less.
@@ -130,7 +131,7 @@ impl View {
             screen: lines.screen.iter().map(|line| hash(line)).collect(),
             alternate: pane.alternate_on,
             normal,
-            unless: unless(pane, asked),
+            signs: Signs::of(&Glance::from(pane), asked),
         }))
     }
 
@@ -138,6 +139,18 @@ impl View {
     #[must_use]
     pub fn pane(&self) -> PaneId {
         self.0.place.pane
+    }
+
+    /// About how many bytes it holds in memory.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        let Inner { hashes, last, screen, normal, .. } = &*self.0;
+        let normal = match normal {
+            Some(Baseline::View(view)) => view.held_bytes(),
+            _ => 0,
+        };
+        let hashes = (hashes.capacity() + screen.capacity()) * size_of::<u64>();
+        size_of::<Inner>() + hashes + last.len() + normal
     }
 
     /// Its text form.
@@ -179,6 +192,11 @@ impl Baseline {
         }
     }
 
+    /// Whether it is of this program in the pane. From 3.8 on a dead pane has no process id.
+    pub(super) fn is_of(&self, pid: u32, dead: bool) -> bool {
+        self.place().pid == pid || dead && pid == 0
+    }
+
     /// What is known of the screen that is no alternate one.
     pub(super) fn normal(&self) -> Option<Self> {
         match self {
@@ -205,10 +223,10 @@ impl Baseline {
         }
     }
 
-    /// See [`Inner::unless`].
-    pub(super) fn unless(&self) -> Option<&str> {
+    /// See [`Inner::signs`].
+    pub(super) fn signs(&self) -> Option<&Signs> {
         match self {
-            Self::View(view) => view.0.unless.as_deref(),
+            Self::View(view) => view.0.signs.as_ref(),
             Self::Cursor(_) => None,
         }
     }
@@ -220,7 +238,7 @@ pub(super) fn now() -> i64 {
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
-/// A condition that is true as soon as anything may have changed in the pane.
+/// What changes as soon as anything is written in a pane, or was seen at once where nothing was.
 ///
 /// All output to a pane sets the time of its window's last activity, in whole seconds. So a pane
 /// whose window was active in a second before it was read, and not since, has had no output.
@@ -230,26 +248,32 @@ pub(super) fn now() -> i64 {
 /// # Wire
 ///
 /// `protocol-notes/07-captures.md`, note 7.8.
-fn unless(pane: &PaneState, asked: i64) -> Option<String> {
-    let may_be_reset = pane.cursor_x == 0 && pane.cursor_y == 0;
-    if pane.alternate_on || may_be_reset || pane.activity >= asked {
-        return None;
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Signs(String);
+
+impl Signs {
+    /// The formats, in the order of the values.
+    const FORMATS: &str = "#{window_id} #{pane_pid} #{pane_width} #{pane_height} #{history_size} \
+                           #{history_limit} #{cursor_x} #{cursor_y} #{window_activity} #{pane_dead}";
+
+    /// Of a pane that was asked for at that time, in seconds since the epoch; `None` if it may
+    /// change without a sign.
+    pub(super) fn of(glance: &Glance, asked: i64) -> Option<Self> {
+        let may_be_reset = glance.cursor_x == 0 && glance.cursor_y == 0;
+        if glance.alternate_on || may_be_reset || glance.activity >= asked {
+            return None;
+        }
+        let Glance { window_id, pid, width, height, history_size, history_limit, .. } = glance;
+        let Glance { cursor_x, cursor_y, activity, dead, .. } = glance;
+        let dead = u8::from(*dead);
+        Some(Self(format!(
+            "{window_id} {pid} {width} {height} {history_size} {history_limit} {cursor_x} \
+             {cursor_y} {activity} {dead}"
+        )))
     }
-    let flag = |flag| u8::from(flag);
-    Some(format!(
-        "#{{!=:#{{window_id}} #{{pane_pid}} #{{pane_width}} #{{pane_height}} #{{history_size}} \
-         #{{history_limit}} #{{cursor_x}} #{{cursor_y}} #{{window_activity}} #{{pane_dead}} \
-         #{{alternate_on}},{} {} {} {} {} {} {} {} {} {} {}}}",
-        pane.window_id,
-        pane.pid,
-        pane.width,
-        pane.height,
-        pane.history_size,
-        pane.history_limit,
-        pane.cursor_x,
-        pane.cursor_y,
-        pane.activity,
-        flag(pane.dead),
-        flag(pane.alternate_on),
-    ))
+
+    /// A format that is true as soon as there is another sign.
+    pub(super) fn have_changed(&self) -> String {
+        format!("#{{||:#{{alternate_on}},#{{!=:{},{}}}}}", Self::FORMATS, self.0)
+    }
 }

@@ -133,6 +133,12 @@ impl Error {
         Self::new(ErrorKind::InvalidInput, Delivery::NotSent, message)
     }
 
+    /// Another server answered than was expected.
+    pub(crate) fn server_changed() -> Self {
+        let message = "the server was restarted: its ids mean something else now; list it again";
+        Self::new(ErrorKind::ServerChanged, Delivery::Observed, message)
+    }
+
     pub(crate) fn deadline(after: Duration, delivery: Delivery) -> Self {
         let what = match delivery {
             Delivery::NotSent => "the server did not take the call",

@@ -296,9 +296,7 @@ impl<'a> Request<'a> {
         let Some((stdout, stamp)) = taken else { return Ok((stdout, None)) };
         let server = self.tmux.inner.identify(stamp);
         if self.expected.is_some_and(|expected| expected != server.identity) {
-            let message =
-                "the server was restarted: its ids mean something else now; list it again";
-            return Err(Error::new(ErrorKind::ServerChanged, Delivery::Observed, message));
+            return Err(Error::server_changed());
         }
         Ok((stdout, Some(server)))
     }

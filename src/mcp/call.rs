@@ -6,8 +6,9 @@ use super::binding::Binding;
 use super::caller::CallerPane;
 use super::catalogue::{Bound, Catalogue, Entry, Tool};
 use super::failure::{Code, Delivery, Failure};
-use super::metadata::{Capture, MAX_QUESTIONS};
+use super::metadata::MAX_QUESTIONS;
 use super::options::{Options, Socket};
+use super::places::Kept;
 use super::reach::Handle;
 use super::retention::Retention;
 use crate::{ServerIdentity, Tmux};
@@ -47,8 +48,8 @@ pub(crate) struct Context {
     pub(crate) catalogue: Catalogue,
     /// Which server instance is spoken to.
     pub(crate) binding: Binding<ServerIdentity>,
-    /// Captures whose pages can be read on.
-    pub(crate) captures: Mutex<Retention<Arc<Capture>>>,
+    /// What can be read on.
+    pub(crate) captures: Mutex<Retention<Kept>>,
     /// Turns for asking criteria.
     pub(crate) questions: Arc<Semaphore>,
     /// When this process began to serve: where intervals count from. All time here is tokio's, which tests can stop.

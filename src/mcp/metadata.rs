@@ -4,11 +4,11 @@ use super::answer::Answer;
 use super::binding::{Generation, Place, Reference};
 use super::call::Call;
 use super::failure::{Code, Delivery, Failure};
-use super::page_cursor::PageCursor;
+use super::page_cursor::{Form, PageCursor};
+use super::places::{Kept, page_cursor, stale};
 use super::reach::Seen;
-use super::retention::MAX_BYTES;
+use super::retention::{Kind, MAX_BYTES};
 use super::views::ServerView;
-use crate::capture::Cursor;
 use crate::client::fresh_bits;
 use crate::model::Snapshot;
 use crate::query::{Criteria, CriteriaError, Entity, Item};
@@ -152,7 +152,9 @@ impl Capture {
             coverage: COMPLETE,
             interval: self.interval,
             truncated,
-            next_cursor: next.map(|position| PageCursor { capture: self.id, position }.to_string()),
+            next_cursor: next.map(|position| {
+                PageCursor { form: Form::Metadata, capture: self.id, position }.to_string()
+            }),
         };
         Answer::new().serialized("data", &page)
     }
@@ -207,7 +209,7 @@ impl Call {
         let page = send(capture.page(0, limit)?)?;
         let mut captures = self.context.captures.lock().unwrap_or_else(PoisonError::into_inner);
         captures
-            .keep(id, Arc::new(capture), bytes, Instant::now())
+            .keep(id, Kind::Metadata, Kept::Metadata(Arc::new(capture)), bytes, Instant::now())
             .map_err(|_| over("bytes in one capture", MAX_BYTES))?;
         Ok(page)
     }
@@ -223,18 +225,13 @@ impl Call {
     /// # Errors
     /// `invalid_input` for a malformed cursor, `stale_cursor` for one that leads nowhere.
     pub(crate) fn kept(&self, cursor: &str) -> Result<(Arc<Capture>, usize), Failure> {
-        let Ok(PageCursor { capture, position }) = cursor.parse() else {
-            return Err(match cursor.parse::<Cursor>() {
-                Ok(_) => {
-                    stale("The cursor is one of a pane's text; take next_cursor of tmux_snapshot.")
-                }
-                Err(_) => Failure::invalid(
-                    "The cursor is malformed; pass on next_cursor exactly as it was answered.",
-                ),
-            });
-        };
+        let PageCursor { capture, position, .. } =
+            page_cursor(cursor, Form::Metadata, "next_cursor of tmux_snapshot")?;
         let mut captures = self.context.captures.lock().unwrap_or_else(PoisonError::into_inner);
-        let capture = captures.get(capture, Instant::now()).cloned();
+        let capture = match captures.get(capture, Instant::now()) {
+            Some(Kept::Metadata(capture)) => Some(Arc::clone(capture)),
+            _ => None,
+        };
         match (capture, usize::try_from(position)) {
             (None, _) => Err(stale(
                 "The cursor's capture is not kept: it is too old, made room for others, or is of another run. Query again.",
@@ -265,10 +262,6 @@ async fn ask(
 
 fn ending() -> Failure {
     Failure::new(Code::Cancelled, "This MCP server is ending.")
-}
-
-fn stale(message: &str) -> Failure {
-    Failure::new(Code::StaleCursor, message)
 }
 
 /// What criteria that are refused mean to an agent.

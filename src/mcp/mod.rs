@@ -4,7 +4,7 @@
 //! (`server`), the handler finds the tool in the table (`catalogue`, `tools`), reads the arguments by the tool's schema
 //! (`schema`, `arguments`) and runs the body (`call`), which asks tmux (`reach`) and shows what it saw (`views`); the
 //! outcome becomes an envelope (`answer`, `failure`, `mapping`). Metadata is cut into pages (`metadata`, `page_cursor`) of
-//! captures that are kept for a while (`retention`). Some answers can be read by URI as well (`resources`, `uri`). References are good for one server instance (`binding`).
+//! captures that are kept for a while (`retention`), and so is what is known of panes, for reading on (`places`). Some answers can be read by URI as well (`resources`, `uri`). References are good for one server instance (`binding`).
 //! Nothing is contacted before the first request that needs it.
 
 mod answer;
@@ -21,6 +21,7 @@ mod message;
 mod metadata;
 mod options;
 pub(crate) mod page_cursor;
+mod places;
 mod reach;
 mod resources;
 mod retention;

@@ -69,6 +69,12 @@ impl Call {
         Ok(tmux.with_deadline(Some(left)))
     }
 
+    /// The handle with the whole deadline, for a call that bounds itself and asks more than once.
+    pub(crate) fn fresh_tmux(&self) -> Result<Tmux, Failure> {
+        let tmux = self.context.handle.get().map_err(|error| self.explain(error))?;
+        Ok(tmux.with_deadline(Some(self.context.options.timeout)))
+    }
+
     /// The whole server, of the instance that `reference` demands.
     pub(crate) async fn snapshot(
         &self,
@@ -136,12 +142,16 @@ impl Call {
         self.context.caller?.on(server)
     }
 
-    fn begin(&self, reference: Option<Reference>) -> Result<Begun<ServerIdentity>, Failure> {
+    /// Begins an exchange with the instance that `reference` demands.
+    pub(crate) fn begin(
+        &self,
+        reference: Option<Reference>,
+    ) -> Result<Begun<ServerIdentity>, Failure> {
         self.context.binding.begin(reference.map(|reference| reference.generation))
     }
 
     /// Binds to the instance that answered, and refuses its answer when another was demanded.
-    fn seen<T>(
+    pub(crate) fn seen<T>(
         &self,
         identity: ServerIdentity,
         begun: &Begun<ServerIdentity>,

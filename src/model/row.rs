@@ -28,7 +28,7 @@ impl std::error::Error for DecodeError {}
 
 /// What text fields end with: random, so that no text holds it, and printable, so that every
 /// release passes it on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Token(String);
 
 impl Token {

@@ -2,10 +2,14 @@
 //!
 //! A new tool is one entry and one function. A new file is one line in [`GROUPS`].
 
+mod changes;
 mod metadata;
 mod panes;
+mod search;
 mod server;
 mod topology;
+
+pub(crate) use search::Found;
 
 use super::call::{Context, Ownership};
 use super::catalogue::Tool;
@@ -14,7 +18,7 @@ use std::pin::Pin;
 
 /// All tables, in the order in which tools are listed.
 pub(crate) const GROUPS: &[&[Tool]] =
-    &[server::TOOLS, metadata::TOOLS, topology::TOOLS, panes::TOOLS];
+    &[server::TOOLS, metadata::TOOLS, topology::TOOLS, panes::TOOLS, changes::TOOLS, search::TOOLS];
 
 /// Finds the private server or starts it; the marker read back tells whether it is ours.
 pub(crate) fn prepare(context: &Context) -> Pin<Box<dyn Future<Output = Ownership> + Send + '_>> {

@@ -11,7 +11,7 @@ use crate::capture::{CaptureOptions, Screen};
 use std::ops::RangeInclusive;
 
 /// How many lines may be asked for.
-const LINES: RangeInclusive<i64> = 1..=100_000;
+pub(super) const LINES: RangeInclusive<i64> = 1..=100_000;
 /// Rows from the start of any history to the end of any screen.
 const ROWS: RangeInclusive<i64> = -1_000_000_000..=1_000_000_000;
 
@@ -20,7 +20,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         name: "capture_pane",
         toolset: Toolset::Inspect,
         title: "Read a pane",
-        description: "The text of a pane, wrapped lines joined, newest lines kept.",
+        description: "The text of a pane, wrapped lines joined, newest lines kept, and a cursor for capture_since.",
         effect: Effect::Reads,
         bound: Bound::Deadline,
         input: || {
@@ -60,7 +60,7 @@ pub(crate) const TOOLS: &[Tool] = &[
                 .required()
                 .open_object("pane", "The pane's facts")
                 .texts("content", "Its lines", usize::MAX)
-                .text("cursor", "Names this pane, its process and this place; no tool takes it yet")
+                .text("cursor", "Where capture_since reads on")
                 .flag("truncated", "Whether lines were dropped")
                 .integer("lines_dropped", "How many", 0..=i64::MAX)
                 .integer("replaced_bytes", "Invalid bytes replaced", 0..=i64::MAX)
@@ -74,7 +74,7 @@ async fn capture_pane(call: &Call, arguments: Arguments) -> Result<Answer, Failu
     let screen = read(call, &arguments).await?;
     let alternate_on = screen.pane.alternate_on;
     let answer = Answer::new().serialized("pane_id", &screen.pane.id)?;
-    let answer = content(answer, screen).field("alternate_on", alternate_on);
+    let answer = content(call, answer, screen).field("alternate_on", alternate_on);
     Ok(answer.terminal(
         "content",
         &["pane_id", "cursor", "truncated", "lines_dropped", "replaced_bytes", "alternate_on"],
@@ -85,7 +85,7 @@ async fn snapshot_pane(call: &Call, arguments: Arguments) -> Result<Answer, Fail
     let screen = read(call, &arguments).await?;
     let pane = ScreenPane::new(&screen.pane, call.caller_on(&screen.server.identity));
     let answer = Answer::new().serialized("pane", &pane)?;
-    Ok(content(answer, screen)
+    Ok(content(call, answer, screen)
         .terminal("content", &["pane", "cursor", "truncated", "lines_dropped", "replaced_bytes"]))
 }
 
@@ -106,8 +106,8 @@ async fn read(call: &Call, arguments: &Arguments) -> Result<Screen, Failure> {
 }
 
 /// Adds the lines of a screen and what is to be known of them.
-fn content(answer: Answer, screen: Screen) -> Answer {
-    let cursor = screen.view.map(|view| view.cursor().to_string());
+fn content(call: &Call, answer: Answer, screen: Screen) -> Answer {
+    let cursor = screen.view.map(|view| call.remember(&view));
     let answer = answer
         .field("content", screen.lines)
         .field("cursor", cursor)

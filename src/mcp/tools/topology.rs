@@ -97,12 +97,18 @@ fn within(schema: Schema) -> Schema {
     ]))
 }
 
-fn find_session(snapshot: &Snapshot, target: Target<SessionId>) -> Result<&Session, Failure> {
+pub(super) fn find_session(
+    snapshot: &Snapshot,
+    target: Target<SessionId>,
+) -> Result<&Session, Failure> {
     snapshot.session(target.id).ok_or_else(|| missing("session", target.reference))
 }
 
 /// The window; by the ref of a link it must also stand where it stood.
-fn find_window(snapshot: &Snapshot, target: Target<WindowId>) -> Result<&Window, Failure> {
+pub(super) fn find_window(
+    snapshot: &Snapshot,
+    target: Target<WindowId>,
+) -> Result<&Window, Failure> {
     let gone = || missing("window", target.reference);
     if let Some(Place::Link(window, session, index)) = target.reference.map(|it| it.place) {
         let mut links = snapshot.links_of_session(session).iter();

@@ -1,0 +1,93 @@
+//! Many panes at a glance: enough to tell which may have changed.
+
+use memchr::memmem::Finder;
+
+use super::PaneState;
+use crate::client::{Delivery, Error, ErrorKind, Server, Tmux};
+use crate::model::{PaneId, Plan, Row, SessionId, Text, Token, WindowId, entity};
+use crate::protocol::Command;
+
+entity! {
+    /// A pane at a glance.
+    pub(super) struct Glance {
+        id: PaneId = id("pane_id"),
+        window_id: WindowId = id("window_id"),
+        session_id: SessionId = id("session_id"),
+        pid: u32 = number_or_0("pane_pid"),
+        width: u32 = number("pane_width"),
+        height: u32 = number("pane_height"),
+        history_size: u32 = number("history_size"),
+        history_limit: u32 = number("history_limit"),
+        cursor_x: u32 = number("cursor_x"),
+        cursor_y: u32 = number("cursor_y"),
+        activity: i64 = number("window_activity"),
+        dead: bool = flag("pane_dead"),
+        alternate_on: bool = flag("alternate_on"),
+        session_name: Text = text("session_name"),
+    }
+}
+
+impl From<&PaneState> for Glance {
+    fn from(pane: &PaneState) -> Self {
+        Self {
+            id: pane.id,
+            window_id: pane.window_id,
+            session_id: pane.session_id,
+            pid: pane.pid,
+            width: pane.width,
+            height: pane.height,
+            history_size: pane.history_size,
+            history_limit: pane.history_limit,
+            cursor_x: pane.cursor_x,
+            cursor_y: pane.cursor_y,
+            activity: pane.activity,
+            dead: pane.dead,
+            alternate_on: pane.alternate_on,
+            session_name: pane.session_name.clone(),
+        }
+    }
+}
+
+/// Which panes are meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// Those of the whole server.
+    #[default]
+    Server,
+    /// Those of a session.
+    Session(SessionId),
+    /// Those of a window.
+    Window(WindowId),
+}
+
+/// The panes, by id and each once, in one round trip.
+pub(super) async fn glance(tmux: &Tmux, scope: Scope) -> Result<(Server, Vec<Glance>), Error> {
+    let token = Token::new()?;
+    let list = Command::new("list-panes");
+    let list = match scope {
+        Scope::Server => list.arg("-a"),
+        Scope::Session(id) => list.args(["-s", "-t", &id.to_string()]),
+        Scope::Window(id) => list.args(["-t", &id.to_string()]),
+    };
+    let list = list.arg("-F").arg(Glance::format(&token));
+    // It prints something of its own where there are no panes, so that the reply is one round trip.
+    let mut output = tmux.run(list).await?;
+    let complaint = output.complaint();
+    if output.status != 0 && complaint.starts_with("no current") {
+        let message = "can't find it: the server has no sessions";
+        return Err(Error::new(ErrorKind::NotFound, Delivery::Observed, message));
+    }
+    output = output.ok()?;
+    let server = output.server.take().ok_or_else(Error::no_proof)?;
+    let finder = Finder::new(token.as_str());
+    let mut row = Row::new(&output.stdout, &finder, server.encoding);
+    let mut panes: Vec<Glance> = Vec::new();
+    while !row.is_empty() {
+        panes.push(row.row().map_err(|error| {
+            Error::new(ErrorKind::Decode, Delivery::Observed, error.to_string())
+        })?);
+    }
+    panes.sort_by_key(|pane| (pane.id, pane.session_id));
+    panes.dedup_by_key(|pane| pane.id);
+    Ok((server, panes))
+}
