@@ -234,8 +234,9 @@ mod tests {
     fn the_list_of_all_tools_stays_small() {
         let size = serde_json::to_vec(&published()).unwrap().len();
         assert!(size <= 30_000, "{size}");
-        // The budget is for some 45 tools; so far each must stay below its share.
-        assert!(size <= 660 * published().len(), "{size}");
+        // The budget is for some 45 tools: it must leave enough for those that are not there yet.
+        let missing = 45_usize.saturating_sub(published().len());
+        assert!(size + 550 * missing <= 30_000, "{size} and {missing} to come");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::client::{Mcp, muxwire};
 use crate::support::{CountingProxy, Server, eventually, has_ended, on_each_release, releases};
 
 /// Each tool that takes a ref, with the kind that it takes.
-const BY_REF: [(&str, &str); 7] = [
+const BY_REF: [(&str, &str); 10] = [
     ("list_windows", "session"),
     ("list_panes", "window"),
     ("get_session_info", "session"),
@@ -14,7 +14,18 @@ const BY_REF: [(&str, &str); 7] = [
     ("get_pane_info", "pane"),
     ("capture_pane", "pane"),
     ("snapshot_pane", "pane"),
+    ("capture_since", "pane"),
+    ("search_panes", "window"),
+    ("observe", "session"),
 ];
+
+/// The arguments of a tool that is given this ref.
+fn by(tool: &str, reference: &Value) -> Value {
+    match tool {
+        "search_panes" => json!({"ref": reference, "pattern": "x"}),
+        _ => json!({"ref": reference}),
+    }
+}
 
 /// Refs to the first session, window and pane.
 fn references(mcp: &mut Mcp) -> Value {
@@ -32,26 +43,26 @@ fn a_restarted_server_has_another_generation_and_old_refs_are_stale() {
         let mut mcp = Mcp::on(&server, &[]);
         let old = references(&mut mcp);
         for (tool, kind) in BY_REF {
-            mcp.call(tool, json!({"ref": old[kind]}));
+            mcp.call(tool, by(tool, &old[kind]));
         }
         server.tmux(["kill-server"]);
         eventually("its end", || has_ended(server.pid()).then_some(()));
         for (tool, kind) in BY_REF {
-            let error = mcp.fail(tool, json!({"ref": old[kind]}));
+            let error = mcp.fail(tool, by(tool, &old[kind]));
             assert_eq!(error["code"], "no_server", "{tool}");
             assert_eq!(error["delivery"], "not_sent");
         }
         server.tmux(["new-session", "-d", "-s", "main", "exec sleep 100000"]).text();
         // The ids are the same, and nothing has been asked of the new server before.
         for (tool, kind) in BY_REF {
-            let error = mcp.fail(tool, json!({"ref": old[kind]}));
+            let error = mcp.fail(tool, by(tool, &old[kind]));
             assert_eq!(error["code"], "stale_target", "{tool} {error}");
         }
         let new = references(&mut mcp);
         assert_ne!(new["pane"]["generation"], old["pane"]["generation"]);
         for (tool, kind) in BY_REF {
-            mcp.call(tool, json!({"ref": new[kind]}));
-            assert_eq!(mcp.code(tool, json!({"ref": old[kind]})), "stale_target", "{tool}");
+            mcp.call(tool, by(tool, &new[kind]));
+            assert_eq!(mcp.code(tool, by(tool, &old[kind])), "stale_target", "{tool}");
         }
         server.tmux(["kill-server"]);
     });
@@ -66,13 +77,15 @@ fn what_was_killed_is_stale_by_ref_and_not_found_by_id() {
         let old = references(&mut mcp);
         server.set(["kill-session", "-t", "main"]);
         for (tool, kind) in BY_REF {
-            let error = mcp.fail(tool, json!({"ref": old[kind]}));
+            let error = mcp.fail(tool, by(tool, &old[kind]));
             assert_eq!(error["code"], "stale_target", "{tool}");
             assert_eq!(
                 (&error["delivery"], &error["retryable"]),
                 (&json!("observed"), &json!(false))
             );
-            let id = json!({format!("{kind}_id"): old[kind]["id"]});
+            let mut id = by(tool, &old[kind]);
+            id.as_object_mut().unwrap().remove("ref");
+            id[format!("{kind}_id")] = old[kind]["id"].clone();
             let error = mcp.fail(tool, id);
             assert_eq!(error["code"], "not_found", "{tool}");
             // Values stay out of messages.
@@ -190,8 +203,12 @@ fn a_call_by_ref_is_one_round_trip_and_a_further_page_is_none() {
         let refs = references(&mut mcp);
         (0..3).for_each(|_| assert_eq!(proxy.next().round_trips, 1));
         for (tool, kind) in BY_REF {
-            mcp.call(tool, json!({"ref": refs[kind]}));
+            mcp.call(tool, by(tool, &refs[kind]));
             assert_eq!(proxy.next().round_trips, 1, "{tool}");
+            // These list panes first, and then read what is in them.
+            if ["search_panes", "observe"].contains(&tool) {
+                assert_eq!(proxy.next().round_trips, 1, "{tool}");
+            }
         }
         mcp.call("tmux_capabilities", json!({}));
         assert_eq!(proxy.next().round_trips, 1);
@@ -226,12 +243,12 @@ fn a_ref_of_another_process_is_stale_and_two_processes_do_not_disturb_each_other
     let mut second = Mcp::on(&server, &[]);
     let foreign = references(&mut first);
     for (tool, kind) in BY_REF {
-        assert_eq!(second.code(tool, json!({"ref": foreign[kind]})), "stale_target", "{tool}");
+        assert_eq!(second.code(tool, by(tool, &foreign[kind])), "stale_target", "{tool}");
     }
     let own = references(&mut second);
     for (tool, kind) in BY_REF {
-        second.call(tool, json!({"ref": own[kind]}));
-        first.call(tool, json!({"ref": foreign[kind]}));
+        second.call(tool, by(tool, &own[kind]));
+        first.call(tool, by(tool, &foreign[kind]));
     }
 }
 

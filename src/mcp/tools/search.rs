@@ -20,7 +20,7 @@ use std::sync::Arc;
 const LIMIT: usize = 50;
 const MAX_LIMIT: i64 = 200;
 /// How many matches are found at most.
-const MAX_MATCHES: usize = 5_000;
+pub(super) const MAX_MATCHES: usize = 5_000;
 
 pub(crate) const TOOLS: &[Tool] = &[Tool {
     name: "search_panes",

@@ -13,6 +13,8 @@ use super::super::schema::Schema;
 use super::super::transport::MAX_LINE;
 use super::super::uri::MAX_URI;
 use super::super::views::ServerView;
+use super::search;
+use crate::capture::MAX_PATTERN;
 use crate::query;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -63,6 +65,10 @@ async fn tmux_capabilities(call: &Call, _: Arguments) -> Result<Answer, Failure>
             "max_captures": retention::MAX_CAPTURES,
             "max_capture_bytes": retention::MAX_BYTES,
             "capture_ttl_seconds": retention::TTL.as_secs(),
+            "max_pane_places": retention::MAX_PANES,
+            "pane_place_ttl_seconds": retention::PANES_TTL.as_secs(),
+            "max_pattern_bytes": MAX_PATTERN,
+            "max_matches": search::MAX_MATCHES,
             "request_timeout_seconds": seconds(context.options.timeout),
             "max_response_bytes": context.options.max_response_bytes,
             "page_limit": metadata::PAGE_LIMIT,
