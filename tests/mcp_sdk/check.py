@@ -44,9 +44,21 @@ CALLS = {
         {"pane_id": "%0", "start": -2, "end": 1},
     ],
     "snapshot_pane": [{"pane_id": "%0"}, {"ref": "pane"}, {"pane_id": "%0", "history": True, "max_lines": 3}],
+    "capture_since": [
+        {"pane_id": "%0"},
+        {"ref": "window"},
+        {"session_name": "main", "max_lines": None, "max_bytes": None},
+        {"pane_id": "%0", "view": "screen"},
+    ],
+    "search_panes": [
+        {"pattern": "line"},
+        {"pattern": r"^line \d+ caf\u00e9$", "regex": True, "match_case": True, "history": True, "limit": 3},
+        {"pattern": "green", "ref": "session"},
+    ],
+    "observe": [{}, {"session_id": "$0"}, {"ref": "session", "timeout": 0.1}],
 }
 # Values for the tests of strings that spell numbers.
-NUMBERS = {"limit": 5, "max_lines": 5, "start": -1, "end": 3}
+NUMBERS = {"limit": 5, "max_lines": 5, "max_bytes": 50, "start": -1, "end": 3}
 PROGRAM = (
     "i=0; while [ $i -lt 40 ]; do printf 'line %s caf\\303\\251\\n' $i; i=$((i+1)); done; "
     "printf '\\033[32mgreen\\033[0m'; exec sleep 100000"
@@ -55,10 +67,8 @@ PROGRAM = (
 
 def steady(answer):
     """An answer without what tells one call from another."""
-    if "data" not in answer:
-        return answer
-    passing = ("capture_id", "interval", "next_cursor", "observation")
-    return {key: value for key, value in answer["data"].items() if key not in passing}
+    passing = ("capture_id", "interval", "next_cursor", "observation", "elapsed_seconds")
+    return {key: value for key, value in answer.get("data", answer).items() if key not in passing}
 
 
 class Server:

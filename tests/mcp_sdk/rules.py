@@ -17,8 +17,12 @@ CODES = {
     "cancelled", "refused", "policy_denied", "preflight_refused", "busy", "no_shell", "no_stream",
     "incomplete_snapshot", "decode_error", "unsupported", "server_gone", "no_server", "transport_error",
 }
-# Tools whose text block is what a terminal shows, and the field that holds its rows.
-TERMINAL = {"capture_pane": "content", "snapshot_pane": "content"}
+# Tools whose text block is what a terminal shows: the field that holds its rows, and facts that follow them.
+TERMINAL = {
+    "capture_pane": ("content", ("cursor", "truncated", "lines_dropped")),
+    "snapshot_pane": ("content", ("cursor", "truncated", "lines_dropped")),
+    "capture_since": ("lines", ("cursor", "lines_missed", "truncated", "truncated_lines")),
+}
 FORBIDDEN = {"oneOf", "anyOf", "allOf", "not", "if", "then", "else", "$ref", "$defs", "definitions", "$dynamicRef"}
 
 
@@ -98,14 +102,15 @@ def answer_faults(tool, result):
 
 
 def success_faults(name, body, text):
-    if name in TERMINAL:
-        rows = body[TERMINAL[name]]
+    # A splice of the screen is no text of a terminal.
+    if name in TERMINAL and "splice" not in body:
+        field, told = TERMINAL[name]
         *shown, facts = text.split("\n")
-        if shown != rows:
+        if shown != body[field]:
             yield "shows other rows in its text than in its fields"
         if not facts.startswith("[muxwire] "):
             yield "does not end its text with a line of facts"
-        for field in ("cursor", "truncated", "lines_dropped"):
+        for field in told:
             if f" {field}=" not in facts:
                 yield f"leaves {field} out of its text"
     elif json.loads(text) != body:

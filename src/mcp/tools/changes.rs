@@ -187,6 +187,7 @@ async fn capture_since(call: &Call, arguments: Arguments) -> Result<Answer, Fail
                 "cursor",
                 "lines_missed",
                 "missed_reason",
+                "truncated",
                 "truncated_lines",
                 "truncated_bytes",
                 "replaced_bytes",
