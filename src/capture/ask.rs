@@ -25,6 +25,8 @@ pub(super) enum Above {
     Nothing,
     /// From the row before this one on.
     Row(u32),
+    /// All, in two parts: what is above that, and the same as for [`Row`](Self::Row).
+    Around(u32),
     /// All.
     Everything,
 }
@@ -161,8 +163,14 @@ impl Ask<'_> {
             let before_anchor = (anchor - 1).to_string();
             match above {
                 Above::Nothing => {}
-                Above::Row(row) => {
-                    captures.push(capture(&reckoning.row(row.saturating_sub(1)), &before_anchor));
+                Above::Row(row) | Above::Around(row) => {
+                    let tail = reckoning.row(row.saturating_sub(1));
+                    if let Above::Around(_) = above {
+                        let head = reckoning.row(row.saturating_sub(2));
+                        captures.push(capture("-", &head));
+                        captures.push(capture(&head, &tail));
+                    }
+                    captures.push(capture(&tail, &before_anchor));
                 }
                 Above::Everything => captures.push(capture("-", &before_anchor)),
             }
@@ -212,15 +220,27 @@ impl Ask<'_> {
                 Reckoning::Guess(size) => size,
                 Reckoning::Format => pane.history_size,
             };
-            let tail = match above {
-                Above::Nothing => None,
-                Above::Row(row) => Some(i64::from(row.saturating_sub(1)) - i64::from(size)),
-                Above::Everything => Some(i64::MIN),
+            let from_top = |row: u32| i64::from(row) - i64::from(size);
+            let mut printed = |start, end| {
+                let part = lines(next());
+                Rows::printed(start, end, pane).map(|rows| (rows, part))
             };
-            let tail = tail.map(|start| (Rows::printed(start, end, pane), lines(next())));
+            let (mut head, mut tail) = (None, None);
+            match above {
+                Above::Nothing => {}
+                Above::Row(row) => tail = printed(from_top(row.saturating_sub(1)), end),
+                Above::Around(row) => {
+                    let (last, first) =
+                        (from_top(row.saturating_sub(2)), from_top(row.saturating_sub(1)));
+                    head = printed(i64::MIN, last).zip(printed(last, first).map(|(_, seam)| seam));
+                    tail = printed(first, end);
+                }
+                Above::Everything => tail = printed(i64::MIN, end),
+            }
             captures.probes = self.probes.iter().map(|_| lines(next())).collect();
             captures.parts = Some(Parts {
-                tail: tail.and_then(|(rows, tail)| Some((rows?, tail))),
+                head,
+                tail,
                 upper_seam: lines(next()),
                 anchor: lines(next()),
                 lower_seam: lines(next()),

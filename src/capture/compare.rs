@@ -14,7 +14,7 @@ use super::PaneState;
 use super::cursor::{low, sum};
 use super::grid::{Lines, Part};
 use super::text::hash;
-use super::view::{Baseline, Inner, View};
+use super::view::{Baseline, Inner, Place, View};
 
 /// Why a read cannot tell what was written since the earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,6 +76,12 @@ impl Newer<'_> {
         let PaneState { history_size, height, history_limit, .. } = *self.pane;
         may_be_trimmed(history_size, height, history_limit)
     }
+
+    /// The hash of the line that is all there was at a place and begins above it, from there on.
+    fn rest_at(&self, place: &Place) -> Option<u64> {
+        let known = self.lines.known;
+        (known.row == place.row()).then_some(known.rest)
+    }
 }
 
 /// How many rows a full history loses at one stroke.
@@ -101,17 +107,20 @@ pub(super) fn compare(older: &Baseline, newer: &Newer<'_>) -> Verdict {
     let (place, lines) = (older.place(), newer.lines);
     let same_rows =
         place.width == newer.pane.width && place.history_limit == newer.pane.history_limit;
-    let expected = lines.line_at(place.row(), place.cut).filter(|at| {
-        same_rows && older.history_is_at(lines, *at) && is_only_place(older, newer, *at)
-    });
-    if let Some(at) = expected {
+    let expected = lines.line_at(place.row(), place.cut).filter(|_| same_rows);
+    let stands = expected.filter(|at| older.history_is_at(lines, *at));
+    if let Some(at) = stands.filter(|at| is_only_place(older, newer, *at)) {
         return older.written(newer, at);
     }
     if !newer.whole {
         return Verdict::Further;
     }
+    if same_rows && !newer.may_be_trimmed() && expected.is_some() {
+        // Whatever is like it elsewhere: rows keep their numbers.
+        return Verdict::Missed(Missed::HistoryCleared);
+    }
     let mut places = older.places(lines);
-    if places.len() > 1 && same_rows && !lines.wrapped {
+    if same_rows && !lines.wrapped {
         // A line is a row, so the number of trims must be whole.
         let row = place.row();
         let rows: Vec<u32> =
@@ -239,7 +248,7 @@ impl Baseline {
     fn written(&self, newer: &Newer<'_>, at: usize) -> Verdict {
         let (place, lines) = (self.place(), newer.lines);
         let (written, end) = match self {
-            Self::View(view) => match view.rewritten(lines, at) {
+            Self::View(view) => match view.rewritten(newer, at) {
                 Ok(written) => written,
                 Err(missed) => return Verdict::Missed(missed),
             },
@@ -250,8 +259,12 @@ impl Baseline {
                 let end = at + place.count;
                 let last = place.count > place.history;
                 let last = last.then(|| end.saturating_sub(1)).filter(|last| {
-                    let now = lines.hashes.get(*last).copied().unwrap_or_default();
-                    cursor.sums.is_some_and(|sums| sums.last != low(now))
+                    let now = if place.is_rest() {
+                        newer.rest_at(place)
+                    } else {
+                        lines.hashes.get(*last).copied()
+                    };
+                    cursor.sums.is_some_and(|sums| now.map(low).unwrap_or_default() != sums.last)
                 });
                 (last.into_iter().collect(), end)
             }
@@ -270,15 +283,16 @@ impl Baseline {
 impl View {
     /// Which of the lines that the view had on its screen are not as they were, by their place
     /// among the newer ones, and where those below begin.
-    fn rewritten(&self, lines: &Lines<'_>, at: usize) -> Result<(Vec<usize>, usize), Missed> {
-        let Inner { place, hashes, last, .. } = &*self.0;
+    fn rewritten(&self, newer: &Newer<'_>, at: usize) -> Result<(Vec<usize>, usize), Missed> {
+        let Inner { place, hashes, .. } = &*self.0;
+        let lines = newer.lines;
         let text = |at: usize| lines.lines.get(at).map(|line| line.as_ref()).unwrap_or_default();
         let (mut rewritten, mut at) = (Vec::new(), at + place.history);
         let (mut finished, mut changed, mut gone, mut first_changed) = (0, 0, false, false);
         for (index, was) in hashes.iter().enumerate().skip(place.history) {
             let is_same = match index {
                 // Only its end was seen, and only the last line may be written on.
-                0 if place.cut => place.count > 1 || text(at).ends_with(last),
+                0 if place.cut => !place.is_rest() || newer.rest_at(place) == Some(*was),
                 _ => lines.hashes.get(at).copied().unwrap_or_default() == *was,
             };
             // Showing an alternate screen splits for good a line that begins in the history.

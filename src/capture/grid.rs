@@ -42,6 +42,8 @@ pub(super) type Part<'a> = Vec<&'a [u8]>;
 /// together: one line if a line crosses it.
 #[derive(Debug, Default)]
 pub(super) struct Parts<'a> {
+    /// What is above the tail, and their seam.
+    pub(super) head: Option<((Rows, Part<'a>), Part<'a>)>,
     pub(super) tail: Option<(Rows, Part<'a>)>,
     pub(super) upper_seam: Part<'a>,
     pub(super) anchor: Part<'a>,
@@ -49,11 +51,23 @@ pub(super) struct Parts<'a> {
     pub(super) screen: Part<'a>,
 }
 
+/// A row and the line that it is in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    pub(super) row: u32,
+    /// By its place among the lines.
+    pub(super) line: usize,
+    /// The hash of that line from the row on.
+    pub(super) rest: u64,
+}
+
 /// The lines of a pane from some row to the bottom of its screen.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
     /// The row that the first line is read from. The line may begin above it.
     pub(super) first_row: u32,
+    /// A row whose line is known.
+    pub(super) known: Known,
     /// Lines without blanks at their end; blank lines at the end of the screen are left out.
     pub(super) lines: Vec<Cow<'a, [u8]>>,
     /// How many blanks were at their ends.
@@ -77,26 +91,41 @@ pub(super) struct Lines<'a> {
 impl<'a> Lines<'a> {
     /// Puts parts together.
     pub(super) fn assemble(pane: &PaneState, parts: Parts<'a>) -> Self {
-        let Parts { tail, upper_seam, mut anchor, lower_seam, mut screen } = parts;
+        let Parts { head, tail, upper_seam, mut anchor, lower_seam, mut screen } = parts;
         let anchor_row = anchor_row(pane.history_size);
         if pane.history_size == 0 {
             anchor.clear();
         }
         let mut lines = Vec::with_capacity(anchor.len() + screen.len());
         let mut first_row = anchor_row;
+        let follows = |rows: Rows, row: u32| rows.last.checked_add(1) == Some(row);
         if let Some((rows, tail)) = tail
-            && rows.last.checked_add(1) == Some(anchor_row)
+            && follows(rows, anchor_row)
         {
             first_row = rows.first;
             append(&mut lines, &tail, false);
         }
         let cut = anchor_row > 0 && upper_seam.len() == 1;
         let continues = cut && !lines.is_empty();
-        let at = lines.len() - usize::from(continues);
+        let mut at = lines.len() - usize::from(continues);
         append(&mut lines, &anchor, continues);
         let crosses = !anchor.is_empty() && lower_seam.len() == 1;
-        let history = lines.len() - usize::from(crosses);
+        let mut history = lines.len() - usize::from(crosses);
         append(&mut lines, &screen, crosses);
+        let mut known = Known { row: first_row, line: 0, rest: 0 };
+        if let Some(line) = lines.first() {
+            known.rest = hash(line.trim_ascii_end());
+        }
+        if let Some(((rows, head), seam)) = head
+            && follows(rows, first_row)
+        {
+            first_row = rows.first;
+            let rest = std::mem::take(&mut lines);
+            append(&mut lines, &head, false);
+            known.line = lines.len() - usize::from(seam.len() == 1);
+            (at, history) = (at + known.line, history + known.line);
+            join(&mut lines, rest, seam.len() == 1);
+        }
 
         let mut part = Vec::new();
         append(&mut part, anchor.get(..1).unwrap_or_default(), false);
@@ -114,6 +143,7 @@ impl<'a> Lines<'a> {
         drop_blanks(&mut screen);
         Self {
             first_row,
+            known,
             lines,
             blanks,
             hashes,
@@ -138,10 +168,11 @@ impl<'a> Lines<'a> {
     /// Where the line stands that holds the first row of a view that began at `row`, in the middle
     /// of a line if it was `cut`; `None` if what was read begins elsewhere.
     pub(super) fn line_at(&self, row: u32, cut: bool) -> Option<usize> {
-        if self.first_row == row {
-            Some(0)
-        } else if self.first_row.checked_add(1) == Some(row) {
-            Some(usize::from(!cut))
+        let Known { row: known, line, .. } = self.known;
+        if known == row {
+            Some(line)
+        } else if known.checked_add(1) == Some(row) {
+            Some(line + usize::from(!cut))
         } else {
             None
         }
@@ -150,10 +181,20 @@ impl<'a> Lines<'a> {
 
 /// Adds lines, the first of them to the last one there if a line `continues`.
 fn append<'a>(lines: &mut Vec<Cow<'a, [u8]>>, part: &[&'a [u8]], continues: bool) {
-    let mut part = part.iter();
-    if continues && let (Some(last), Some(rest)) = (lines.last_mut(), part.as_slice().first()) {
-        last.to_mut().extend_from_slice(rest);
-        part.next();
+    join(lines, part.iter().map(|line| Cow::Borrowed(*line)), continues);
+}
+
+fn join<'a>(
+    lines: &mut Vec<Cow<'a, [u8]>>,
+    part: impl IntoIterator<Item = Cow<'a, [u8]>>,
+    continues: bool,
+) {
+    let mut part = part.into_iter();
+    if continues
+        && let Some(last) = lines.last_mut()
+        && let Some(rest) = part.next()
+    {
+        last.to_mut().extend_from_slice(&rest);
     }
-    lines.extend(part.map(|line| Cow::Borrowed(*line)));
+    lines.extend(part);
 }

@@ -168,7 +168,7 @@ impl<'a> Reading<'a> {
             _ => Reckoning::Guess(0),
         };
         let above = match place {
-            Some(place) if options.kind == Kind::Lines => Above::Row(place.row()),
+            Some(place) if options.kind == Kind::Lines => Above::Row(place.row_to_read()),
             _ => Above::Nothing,
         };
         Ok(Self { pane, earlier, base, options, above, reckoning, guesses: 0 })
@@ -183,7 +183,7 @@ impl<'a> Reading<'a> {
     pub(super) fn ask(&self) -> Ask<'a> {
         let place = self.base.as_ref().map(Baseline::place);
         let probes = match place {
-            Some(place) if matches!(self.above, Above::Row(_)) && place.may_be_trimmed() => {
+            Some(place) if self.above != Above::Everything && place.may_be_trimmed() => {
                 after_trims(place.row(), place.history_limit).collect()
             }
             _ => Vec::new(),
@@ -196,6 +196,20 @@ impl<'a> Reading<'a> {
             unless: self.earlier.and_then(Baseline::signs).filter(|_| is_first),
             content: None,
         }
+    }
+
+    /// Chooses what to ask next when what was read does not tell.
+    fn look_further(&mut self, history_size: u32) {
+        self.guesses += 1;
+        let grown = match &mut self.reckoning {
+            Reckoning::Guess(size) => std::mem::replace(size, history_size) != history_size,
+            Reckoning::Format => false,
+        };
+        self.above = match self.above {
+            Above::Row(row) if grown && self.guesses < GUESSES => Above::Row(row),
+            Above::Row(row) => Above::Around(row),
+            _ => Above::Everything,
+        };
     }
 
     /// What was written, from the reply to what was asked at that time; `None` if more must be
@@ -224,18 +238,10 @@ impl<'a> Reading<'a> {
             pane: &reply.pane,
             lines: &lines,
             probes: &captures.probes,
-            whole: self.above == Above::Everything,
+            whole: self.above != Above::Nothing && lines.first_row == 0,
         };
         let Some(outcome) = judge(self.earlier, self.base.as_ref(), &newer, kind) else {
-            self.guesses += 1;
-            match self.reckoning {
-                Reckoning::Guess(size)
-                    if size != reply.pane.history_size && self.guesses < GUESSES =>
-                {
-                    self.reckoning = Reckoning::Guess(reply.pane.history_size);
-                }
-                _ => self.above = Above::Everything,
-            }
+            self.look_further(reply.pane.history_size);
             return Ok(None);
         };
         let normal = if reply.pane.alternate_on { self.base.clone() } else { None };

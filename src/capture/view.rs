@@ -54,6 +54,16 @@ impl Place {
         anchor_row(self.history_size)
     }
 
+    /// Whether all there was is the rest of a line that begins above.
+    pub(super) fn is_rest(&self) -> bool {
+        self.cut && self.count == 1
+    }
+
+    /// The row to read on from: the row above goes with it, but where the very end is compared.
+    pub(super) fn row_to_read(&self) -> u32 {
+        self.row() + u32::from(self.is_rest())
+    }
+
     /// Whether the history may have been trimmed by the time it was seen, or nearly.
     pub(super) fn may_be_trimmed(&self) -> bool {
         may_be_trimmed(self.history_size, self.height, self.history_limit)

@@ -2,16 +2,19 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::time::Instant;
 
+use muxwire::Tmux;
 use muxwire::model::PaneId;
 
-use super::{Release, Server, eventually};
+use super::{PATIENCE, Release, Server, block_on};
 
 /// A pane whose program passes on what comes through a pipe, byte for byte.
 #[derive(Debug)]
 pub(crate) struct Tap {
     pub(crate) server: Server,
     pub(crate) pane: PaneId,
+    tmux: Tmux,
     pipe: File,
     syncs: u32,
 }
@@ -28,7 +31,8 @@ impl Tap {
         let pane = made.text().parse().expect("a pane's id");
         // Open for reading too, so that neither end waits for the other or sees the end.
         let pipe = File::options().read(true).write(true).open(&path).expect("the pipe");
-        let mut tap = Self { server, pane, pipe, syncs: 0 };
+        let tmux = server.handle();
+        let mut tap = Self { server, pane, tmux, pipe, syncs: 0 };
         tap.sync();
         tap
     }
@@ -56,9 +60,20 @@ impl Tap {
         let title = format!("sync-{}", self.syncs);
         self.write(format!("\x1b]2;{title}\x1b\\"));
         let target = self.pane.to_string();
-        eventually("what was written", || {
-            (self.server.show_of(&target, "#{pane_title}") == title).then_some(())
-        });
+        let ask = ["display-message", "-p", "-t", &target, "#{pane_title}"];
+        let end = Instant::now() + PATIENCE;
+        let mut shown = String::new();
+        while shown != title {
+            assert!(Instant::now() < end, "what was written: not within {PATIENCE:?}");
+            std::thread::yield_now();
+            let output = block_on(self.tmux.run(ask)).expect("a title");
+            shown = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
+        }
+    }
+
+    /// Lets the pane's program come to its end.
+    pub(crate) fn end(&mut self) {
+        self.pipe = File::options().write(true).open("/dev/null").expect("a sink");
     }
 
     /// Runs a tmux command with this pane as its target.
