@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use memchr::memmem::Finder;
 
+use super::glance::Glance;
 use super::grid::{ANCHOR_ROWS, Part, Parts, Rows};
 use super::view::Signs;
 use super::{CaptureOptions, PaneState};
@@ -65,6 +66,8 @@ pub(super) struct Ask<'a> {
     pub(super) place: Option<(Above, Reckoning)>,
     /// Rows at which the text of an earlier view would stand if the history had been trimmed.
     pub(super) probes: Vec<u32>,
+    /// Whether the whole state is read, or no more than a glance.
+    pub(super) full: bool,
     /// Nothing but the state is read if these signs are still there.
     pub(super) unless: Option<&'a Signs>,
     /// Content of its own beside the screen of the place.
@@ -75,7 +78,9 @@ pub(super) struct Ask<'a> {
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) server: Server,
-    pub(super) pane: PaneState,
+    pub(super) pane: Glance,
+    /// The whole state, if that was asked for.
+    pub(super) state: Option<PaneState>,
     captures: Bytes,
     token: Token,
 }
@@ -91,7 +96,14 @@ pub(super) struct Captures<'a> {
 impl Ask<'_> {
     /// Content alone.
     pub(super) fn content(pane: PaneId, options: CaptureOptions) -> Self {
-        Self { pane, place: None, probes: Vec::new(), unless: None, content: Some(options) }
+        Self {
+            pane,
+            place: None,
+            probes: Vec::new(),
+            full: false,
+            unless: None,
+            content: Some(options),
+        }
     }
 
     /// Asks it, in one round trip.
@@ -103,7 +115,7 @@ impl Ask<'_> {
             let message = format!("can't find pane {}: the server has no sessions", self.pane);
             return Err(Error::new(ErrorKind::NotFound, Delivery::Observed, message));
         }
-        Reply::read(output, token)
+        Reply::read(output, token, self.full)
     }
 
     /// Asks several panes in one round trip; `None` for those that are not there. There is room
@@ -115,10 +127,12 @@ impl Ask<'_> {
         let token = Token::new()?;
         let lists = asks.iter().map(|ask| ask.commands(&token)).collect();
         let outputs = tmux.requests(lists).starts_nothing().run_all().await?;
-        let replies = outputs.into_iter().map(|output| match Reply::read(output, token.clone()) {
-            Ok(reply) => Ok(Some(reply)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+        let replies = asks.iter().zip(outputs).map(|(ask, output)| {
+            match Reply::read(output, token.clone(), ask.full) {
+                Ok(reply) => Ok(Some(reply)),
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error),
+            }
         });
         replies.collect()
     }
@@ -127,7 +141,8 @@ impl Ask<'_> {
     fn commands(&self, token: &Token) -> CommandList {
         let target = self.pane.to_string();
         let state = Command::new("display-message").args(["-p", "-t", &target]);
-        let state = CommandList::from(state.arg(PaneState::format(token)));
+        let format = if self.full { PaneState::format(token) } else { Glance::format(token) };
+        let state = CommandList::from(state.arg(format));
         let captures = self.captures(&target);
         let mark = ["display-message", "-p", "-t", &target, token.as_str()].map(str::to_owned);
         let all = captures.into_iter().enumerate().flat_map(|(index, capture)| {
@@ -253,25 +268,24 @@ impl Ask<'_> {
 }
 
 impl Reply {
-    fn read(output: Output, token: Token) -> Result<Self, Error> {
+    fn read(output: Output, token: Token, full: bool) -> Result<Self, Error> {
         let mut output = output.ok()?;
         let server = output.server.take().ok_or_else(Error::no_proof)?;
-        let (pane, captures) = state(&output.stdout, &token, &server).map_err(|error| {
-            Error::new(ErrorKind::Decode, Delivery::Observed, error.to_string())
-        })?;
-        Ok(Self { server, pane, captures, token })
+        let finder = Finder::new(token.as_str());
+        let mut row = Row::new(&output.stdout, &finder, server.encoding);
+        let state = if full { row.row().map(Some) } else { Ok(None) };
+        let state: Option<PaneState> = state.map_err(undecodable)?;
+        let pane = match &state {
+            Some(state) => Glance::from(state),
+            None => row.row().map_err(undecodable)?,
+        };
+        let captures = output.stdout.slice_ref(row.rest());
+        Ok(Self { server, pane, state, captures, token })
     }
 }
 
-fn state(
-    stdout: &Bytes,
-    token: &Token,
-    server: &Server,
-) -> Result<(PaneState, Bytes), DecodeError> {
-    let finder = Finder::new(token.as_str());
-    let mut row = Row::new(stdout, &finder, server.encoding);
-    let pane = row.row()?;
-    Ok((pane, stdout.slice_ref(row.rest())))
+pub(super) fn undecodable(error: DecodeError) -> Error {
+    Error::new(ErrorKind::Decode, Delivery::Observed, error.to_string())
 }
 
 /// The lines of a capture. 3.1 prints no newline behind a line that goes on below.

@@ -10,8 +10,8 @@
 //! The lines of the history above the earlier view, which nothing rewrites, tell whether they still
 //! stand where they stood; where they might stand as well after a trim, the answer says so.
 
-use super::PaneState;
 use super::cursor::{low, sum};
+use super::glance::Glance;
 use super::grid::{Lines, Part};
 use super::text::hash;
 use super::view::{Baseline, Inner, Place, View};
@@ -52,8 +52,9 @@ impl Missed {
 /// What a comparison gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// These lines were written, by their place among the newer ones.
-    Written(Vec<usize>),
+    /// These lines were written, by their place among the newer ones; whether what was the last
+    /// line is among them.
+    Written(Vec<usize>, bool),
     /// It cannot be told.
     Missed(Missed),
     /// It can only be told from the whole history.
@@ -63,7 +64,7 @@ pub(super) enum Verdict {
 /// The newer look.
 #[derive(Debug)]
 pub(super) struct Newer<'a> {
-    pub(super) pane: &'a PaneState,
+    pub(super) pane: &'a Glance,
     pub(super) lines: &'a Lines<'a>,
     /// What stands where the earlier view would begin after so many trims.
     pub(super) probes: &'a [Part<'a>],
@@ -73,7 +74,7 @@ pub(super) struct Newer<'a> {
 
 impl Newer<'_> {
     fn may_be_trimmed(&self) -> bool {
-        let PaneState { history_size, height, history_limit, .. } = *self.pane;
+        let Glance { history_size, height, history_limit, .. } = *self.pane;
         may_be_trimmed(history_size, height, history_limit)
     }
 
@@ -270,13 +271,14 @@ impl Baseline {
             }
         };
         let mut written = written;
+        let last = place.count > place.history && written.last() == Some(&end.saturating_sub(1));
         written.retain(|at| *at < lines.lines.len());
         written.extend(end..lines.lines.len());
         // The beginning of the first line may be above what was read.
         if !newer.whole && lines.first_row > 0 && written.first() == Some(&0) {
             return Verdict::Further;
         }
-        Verdict::Written(written)
+        Verdict::Written(written, last)
     }
 }
 

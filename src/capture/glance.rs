@@ -3,26 +3,44 @@
 use memchr::memmem::Finder;
 
 use super::PaneState;
+use super::ask::undecodable;
 use crate::client::{Delivery, Error, ErrorKind, Server, Tmux};
 use crate::model::{PaneId, Plan, Row, SessionId, Text, Token, WindowId, entity};
 use crate::protocol::Command;
 
 entity! {
-    /// A pane at a glance.
-    pub(super) struct Glance {
+    /// A pane at a glance: what is needed to read on in it, which costs the server little.
+    pub struct Glance {
+        /// Its id.
         id: PaneId = id("pane_id"),
+        /// The window that it is in.
         window_id: WindowId = id("window_id"),
+        /// The session that it was seen in.
         session_id: SessionId = id("session_id"),
+        /// Process id of what was started in it; 0 for a pane without a program, and from 3.8 on
+        /// for a dead one.
         pid: u32 = number_or_0("pane_pid"),
+        /// Width in cells.
         width: u32 = number("pane_width"),
+        /// Height in cells.
         height: u32 = number("pane_height"),
+        /// How many lines its history holds.
         history_size: u32 = number("history_size"),
+        /// How many lines its history may hold.
         history_limit: u32 = number("history_limit"),
+        /// Column of the cursor, 0 at the left.
         cursor_x: u32 = number("cursor_x"),
+        /// Row of the cursor, 0 at the top of the screen.
         cursor_y: u32 = number("cursor_y"),
+        /// When something was last written in its window, in seconds since the epoch.
         activity: i64 = number("window_activity"),
+        /// What was started in it has ended.
         dead: bool = flag("pane_dead"),
+        /// The exit status of a dead pane that ended by itself.
+        dead_status: Option<u8> = optional_number("pane_dead_status"),
+        /// It shows the alternate screen of a full-screen program.
         alternate_on: bool = flag("alternate_on"),
+        /// Name of the session.
         session_name: Text = text("session_name"),
     }
 }
@@ -42,6 +60,7 @@ impl From<&PaneState> for Glance {
             cursor_y: pane.cursor_y,
             activity: pane.activity,
             dead: pane.dead,
+            dead_status: pane.dead_status,
             alternate_on: pane.alternate_on,
             session_name: pane.session_name.clone(),
         }
@@ -83,9 +102,7 @@ pub(super) async fn glance(tmux: &Tmux, scope: Scope) -> Result<(Server, Vec<Gla
     let mut row = Row::new(&output.stdout, &finder, server.encoding);
     let mut panes: Vec<Glance> = Vec::new();
     while !row.is_empty() {
-        panes.push(row.row().map_err(|error| {
-            Error::new(ErrorKind::Decode, Delivery::Observed, error.to_string())
-        })?);
+        panes.push(row.row().map_err(undecodable)?);
     }
     panes.sort_by_key(|pane| (pane.id, pane.session_id));
     panes.dedup_by_key(|pane| pane.id);

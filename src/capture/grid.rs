@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::PaneState;
+use super::glance::Glance;
 use super::text::{drop_blanks, hash, trim};
 
 /// How many rows of the history are read above a screen, by which its place is known again.
@@ -18,7 +18,7 @@ pub(super) struct Rows {
 impl Rows {
     /// The rows that `capture-pane -S start -E end` prints, both counted from the top of the
     /// screen; `None` where they stand the wrong way round, and tmux prints others.
-    pub(super) fn printed(start: i64, end: i64, pane: &PaneState) -> Option<Self> {
+    pub(super) fn printed(start: i64, end: i64, pane: &Glance) -> Option<Self> {
         let bottom = i64::from(pane.history_size) + i64::from(pane.height) - 1;
         let row = |from_top: i64| {
             let row = from_top.saturating_add(pane.history_size.into()).clamp(0, bottom.max(0));
@@ -84,13 +84,15 @@ pub(super) struct Lines<'a> {
     pub(super) anchor_part: Cow<'a, [u8]>,
     /// A line takes more than one row.
     pub(super) wrapped: bool,
+    /// How many blank rows there are at the bottom of the screen.
+    pub(super) below: u32,
     /// The lines of the screen alone: the first may be the rest of one that begins in the history.
     pub(super) screen: Part<'a>,
 }
 
 impl<'a> Lines<'a> {
     /// Puts parts together.
-    pub(super) fn assemble(pane: &PaneState, parts: Parts<'a>) -> Self {
+    pub(super) fn assemble(pane: &Glance, parts: Parts<'a>) -> Self {
         let Parts { head, tail, upper_seam, mut anchor, lower_seam, mut screen } = parts;
         let anchor_row = anchor_row(pane.history_size);
         if pane.history_size == 0 {
@@ -140,7 +142,9 @@ impl<'a> Lines<'a> {
         let blank = lines.iter().rev().take_while(|line| line.is_empty()).count();
         lines.truncate((lines.len() - blank).max(history));
         let hashes = lines.iter().map(|line| hash(line)).collect();
+        let before = screen.len();
         drop_blanks(&mut screen);
+        let below = u32::try_from(before - screen.len()).unwrap_or(u32::MAX);
         Self {
             first_row,
             known,
@@ -152,8 +156,15 @@ impl<'a> Lines<'a> {
             cut,
             anchor_part,
             wrapped,
+            below,
             screen,
         }
+    }
+
+    /// Whether the cursor stands on the last row that is not blank.
+    pub(super) fn ends_at_cursor(&self, pane: &Glance) -> bool {
+        let row = pane.height.checked_sub(self.below.saturating_add(1));
+        !pane.dead && !self.screen.is_empty() && row == Some(pane.cursor_y)
     }
 
     /// A line and the one below as one, as they were before tmux split them.

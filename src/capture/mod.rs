@@ -26,7 +26,7 @@ mod view;
 pub use compare::Missed;
 pub use cursor::{Cursor, CursorError};
 pub use differ::{Differ, Difference, Splice};
-pub use glance::Scope;
+pub use glance::{Glance, Scope};
 pub use observe::{Observation, Observed, PaneChange};
 pub use screen::{CaptureOptions, PaneState, Screen};
 pub use search::{MAX_PATTERN, Match, Matches, Pattern, PatternError, SearchOptions};

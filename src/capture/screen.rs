@@ -1,6 +1,7 @@
 //! One pane read once.
 
 use super::ask::{Above, Ask, Reckoning};
+use super::glance::Glance;
 use super::grid::{Lines, Part};
 use super::text::{decode, drop_blanks};
 use super::view::{View, now};
@@ -131,6 +132,7 @@ impl Tmux {
             pane,
             place: options.view.then_some((Above::Nothing, Reckoning::Guess(0))),
             probes: Vec::new(),
+            full: true,
             unless: None,
             content: (!options.view || !of_screen).then_some(*options),
         };
@@ -153,7 +155,7 @@ impl Tmux {
         drop_blanks(&mut lines);
         let lines_dropped = options.max_lines.map_or(0, |most| lines.len().saturating_sub(most));
         let (lines, replaced_bytes) = decode(lines.into_iter().skip(lines_dropped));
-        let (server, pane) = (reply.server, reply.pane);
+        let (server, pane) = (reply.server, reply.state.ok_or_else(Error::no_proof)?);
         Ok(Screen { server, pane, lines, lines_dropped, replaced_bytes, banner, view })
     }
 }
@@ -163,7 +165,7 @@ impl Tmux {
 /// tmux writes it into the last row when the program's status is known. What it says can be
 /// configured (3.3), so that it is known by its place; after the screen was resized only by what
 /// it says by default.
-pub(super) fn take_banner(pane: &PaneState, lines: &mut Part<'_>) -> Option<String> {
+pub(super) fn take_banner(pane: &Glance, lines: &mut Part<'_>) -> Option<String> {
     if !pane.dead {
         return None;
     }

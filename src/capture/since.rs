@@ -1,10 +1,10 @@
 //! What was written in a pane since it was last read.
 
-use super::PaneState;
 use super::ask::{Above, Ask, Reckoning, Reply};
 use super::compare::{Missed, Newer, Verdict, after_trims, compare};
 use super::cursor::Sums;
 use super::differ::splice;
+use super::glance::Glance;
 use super::grid::Lines;
 use super::screen::take_banner;
 use super::text::{decode, hash};
@@ -58,12 +58,16 @@ pub struct ScreenDelta {
 pub struct Delta {
     /// The server that was seen.
     pub server: Server,
-    /// The pane's state.
-    pub pane: PaneState,
+    /// The pane.
+    pub pane: Glance,
     /// Lines that were written or rewritten, in the order in which they stand in the pane: each
     /// finished line once over successive calls. The last one may be unfinished; it comes again
     /// when it was written on. Without an earlier view, or where something was missed: the screen.
     pub lines: Vec<String>,
+    /// The cursor stands on the pane's last line, which may be written on.
+    pub unfinished: bool,
+    /// The line that was the last one before was written on: it is among the lines again.
+    pub last_rewritten: bool,
     /// Why it cannot be told what was written, if it cannot.
     pub missed: Option<Missed>,
     /// How many older lines the limits cut off.
@@ -193,6 +197,7 @@ impl<'a> Reading<'a> {
             pane: self.pane,
             place: Some((self.above, self.reckoning)),
             probes,
+            full: false,
             unless: self.earlier.and_then(Baseline::signs).filter(|_| is_first),
             content: None,
         }
@@ -229,7 +234,8 @@ impl<'a> Reading<'a> {
             let start = view.0.screen.len();
             let same = ScreenDelta { start, delete: 0, rows: Vec::new(), reset: false };
             let screen = (kind == Kind::Screen).then_some(same);
-            return Ok(Some(Delta { screen, ..Delta::new(reply, view.clone()) }));
+            let unfinished = view.0.unfinished;
+            return Ok(Some(Delta { screen, unfinished, ..Delta::new(reply, view.clone()) }));
         };
         let mut parts = captures.parts.unwrap_or_default();
         take_banner(&reply.pane, &mut parts.screen);
@@ -246,7 +252,8 @@ impl<'a> Reading<'a> {
         };
         let normal = if reply.pane.alternate_on { self.base.clone() } else { None };
         let view = View::new(&reply.server, &reply.pane, &lines, normal, asked);
-        let mut delta = Delta::new(reply, view);
+        let unfinished = view.0.unfinished;
+        let mut delta = Delta { unfinished, ..Delta::new(reply, view) };
         match outcome {
             Outcome::Screen(_) if kind == Kind::Screen => {
                 let (screen, replaced_bytes) = screen(self.earlier, &lines);
@@ -260,7 +267,8 @@ impl<'a> Reading<'a> {
                 let rows = rows.iter().filter_map(|at| lines.screen.get(*at));
                 delta.keep_newest(rows.copied(), self.options);
             }
-            Outcome::Lines(written) => {
+            Outcome::Lines(written, last) => {
+                delta.last_rewritten = last;
                 let lines = written.iter().filter_map(|at| lines.lines.get(*at));
                 delta.keep_newest(lines.map(|line| line.as_ref()), self.options);
             }
@@ -276,8 +284,8 @@ enum Outcome {
     Screen(Option<Missed>),
     /// These rows of the screen.
     Rows(Vec<usize>),
-    /// These lines.
-    Lines(Vec<usize>),
+    /// These lines, and whether what was the last one is among them.
+    Lines(Vec<usize>, bool),
 }
 
 /// What is to be told; `None` if the whole history is needed to tell.
@@ -293,7 +301,7 @@ fn judge(
     }
     let Some(base) = base else { return Some(Outcome::Screen(Some(Missed::AlternateScreen))) };
     match compare(base, newer) {
-        Verdict::Written(lines) => Some(Outcome::Lines(lines)),
+        Verdict::Written(lines, last) => Some(Outcome::Lines(lines, last)),
         Verdict::Missed(missed) => Some(Outcome::Screen(Some(missed))),
         Verdict::Further => None,
     }
@@ -336,7 +344,7 @@ fn screen(earlier: Option<&Baseline>, lines: &Lines<'_>) -> (ScreenDelta, usize)
 }
 
 /// Refuses an earlier view of another server or another program.
-fn check(earlier: &Baseline, server: &Server, pane: &PaneState) -> Result<(), Error> {
+fn check(earlier: &Baseline, server: &Server, pane: &Glance) -> Result<(), Error> {
     let place = earlier.place();
     let identity = server.identity;
     if (place.server_pid, place.server_start) != (identity.pid, identity.start_time) {
@@ -356,6 +364,8 @@ impl Delta {
             server: reply.server.clone(),
             pane: reply.pane.clone(),
             lines: Vec::new(),
+            unfinished: false,
+            last_rewritten: false,
             missed: None,
             truncated_lines: 0,
             truncated_bytes: 0,

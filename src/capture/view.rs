@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::PaneState;
 use super::compare::may_be_trimmed;
 use super::cursor::{Cursor, Sums};
 use super::glance::Glance;
@@ -33,7 +32,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    fn new(server: &Server, pane: &PaneState, lines: &Lines<'_>) -> Self {
+    fn new(server: &Server, pane: &Glance, lines: &Lines<'_>) -> Self {
         Self {
             pane: pane.id,
             pid: pane.pid,
@@ -91,6 +90,8 @@ pub(super) struct Inner {
     pub(super) last: Box<[u8]>,
     /// Of the lines of the screen alone.
     pub(super) screen: Vec<u64>,
+    /// The cursor stands on the last line.
+    pub(super) unfinished: bool,
     /// It showed the alternate screen.
     pub(super) alternate: bool,
     /// While it shows the alternate screen: what it showed before, if that is known.
@@ -124,7 +125,7 @@ impl View {
     /// `asked` is when the pane was asked for, in seconds since the epoch.
     pub(super) fn new(
         server: &Server,
-        pane: &PaneState,
+        pane: &Glance,
         lines: &Lines<'_>,
         normal: Option<Baseline>,
         asked: i64,
@@ -139,9 +140,10 @@ impl View {
             hashes,
             last,
             screen: lines.screen.iter().map(|line| hash(line)).collect(),
+            unfinished: lines.ends_at_cursor(pane),
             alternate: pane.alternate_on,
             normal,
-            signs: Signs::of(&Glance::from(pane), asked),
+            signs: Signs::of(pane, asked),
         }))
     }
 

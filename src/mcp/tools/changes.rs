@@ -325,7 +325,6 @@ struct Change {
 struct ChangeDelta {
     window_id: WindowId,
     session_name: Text,
-    command: Text,
     lines: Vec<String>,
     lines_missed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -358,7 +357,6 @@ impl ChangeDelta {
         Self {
             window_id: delta.pane.window_id,
             session_name: delta.pane.session_name,
-            command: delta.pane.command,
             lines: delta.lines,
             lines_missed: delta.missed.is_some(),
             missed_reason: delta.missed.map(|missed| missed.as_str()),
