@@ -31,7 +31,7 @@
 //! | 4 | [`client`] | [`Tmux`], the handle that users hold | MCP |
 //! | 5 | [`model`] | ids, rows, sessions, windows, panes, [`Snapshot`](model::Snapshot) | MCP |
 //! | 6 | [`query`] | criteria over a [`Snapshot`](model::Snapshot), from JSON or built in Rust | tmux, MCP |
-//! | 6 | [`capture`] | what panes show | MCP |
+//! | 6 | [`capture`] | what panes show, what was written since, what is found in them | MCP |
 //! | 8 | `mcp` | the MCP server (feature `mcp`) | argv, wire |
 //! | 9 | `cli` | the command line (feature `cli`) | |
 //!

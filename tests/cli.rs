@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use support::{
-    PREFIX, Ran, Release, Server, directory, eventually, on_each_release, releases, run,
+    PREFIX, Ran, Release, Server, Tap, directory, eventually, on_each_release, releases, run,
 };
 
 /// `muxwire` in an environment of our making.
@@ -172,6 +172,71 @@ fn capture_prints_the_pane_and_refuses_what_is_not_an_id() {
         assert_eq!(ran.status, status, "{pane:?}: {ran:?}");
         assert!(ran.stdout.is_empty() && !ran.stderr.is_empty());
     }
+}
+
+#[test]
+fn capture_reads_on_from_a_cursor() {
+    on_each_release(|release| {
+        let mut tap = Tap::open(release, 2_000);
+        let pane = tap.pane.to_string();
+        tap.lines(["one"]);
+        let first = on(&tap.server, &["capture", &pane, "--cursor"]);
+        assert_eq!((first.status, first.stdout.as_slice()), (0, &b"one\n"[..]));
+        let words = String::from_utf8(first.stderr).unwrap();
+        let cursor = words.strip_prefix("muxwire: cursor: ").unwrap().trim_end();
+        tap.lines(["two", "three"]);
+        let next = on(&tap.server, &["capture", &pane, "--since", cursor]);
+        assert_eq!(
+            (next.stdout.as_slice(), next.stderr.as_slice()),
+            (&b"two\nthree\n"[..], &b""[..])
+        );
+        let json = on(&tap.server, &["capture", &pane, "--since", cursor, "--json"]).text();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!((&json["lines"][1], &json["missed"]), (&"three".into(), &().into()));
+        tap.lines((0..40).map(|number| number.to_string()));
+        let json = on(&tap.server, &["capture", &pane, "--json"]).text();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let cursor = json["cursor"].as_str().unwrap();
+        tap.set("clear-history", &[]);
+        let missed = on(&tap.server, &["capture", &pane, "--since", cursor]);
+        let words = String::from_utf8(missed.stderr).unwrap();
+        assert!(words.contains("history_cleared"), "{words}");
+        for (arguments, status) in [
+            (["capture", "%0", "--since", cursor], 2),
+            (["capture", &pane, "--since", "m1.AAAA"], 2),
+        ] {
+            assert_eq!(on(&tap.server, &arguments).status, status, "{arguments:?}");
+        }
+    });
+}
+
+#[test]
+fn watch_prints_each_line_once_until_the_pane_is_gone() {
+    on_each_release(|release| {
+        let mut tap = Tap::open(release, 2_000);
+        tap.lines(["before"]);
+        let mut command = muxwire(tap.server.directory());
+        command.arg("-S").arg(tap.server.socket()).args(["watch", &tap.pane.to_string()]);
+        let output = tap.server.directory().join("output");
+        command
+            .stdout(std::fs::File::create(&output).unwrap())
+            .stderr(std::process::Stdio::piped());
+        let child = command.spawn().unwrap();
+        let printed = || std::fs::read_to_string(&output).unwrap();
+        eventually("the screen", || (printed() == "before\n").then_some(()));
+        tap.show("unfin");
+        tap.show("ished\r\n10%");
+        eventually("a finished line", || printed().ends_with("unfinished\n").then_some(()));
+        tap.show("\r50%\r100%\r\n");
+        tap.lines((0..200).map(|number| number.to_string()));
+        let numbers: String = (0..200).map(|number| format!("{number}\n")).collect();
+        let expected = format!("before\nunfinished\n100%\n{numbers}");
+        eventually("all lines", || (printed().len() == expected.len()).then_some(()));
+        assert_eq!(printed(), expected);
+        tap.set("kill-pane", &[]);
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    });
 }
 
 #[test]

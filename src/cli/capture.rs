@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{Failure, show};
-use crate::capture::CaptureOptions;
+use crate::capture::{Baseline, CaptureOptions, Cursor, SinceOptions};
 use crate::client::Tmux;
 use crate::model::PaneId;
 
@@ -26,24 +26,59 @@ pub(super) struct Options {
     /// Keep colours and attributes.
     #[arg(long)]
     styles: bool,
-    /// Print the pane's state and lines as JSON.
+    /// Print what was written since this cursor, or say on stderr why that cannot be told.
+    #[arg(long, value_name = "CURSOR", conflicts_with_all = ["history", "start", "end", "styles"])]
+    since: Option<Cursor>,
+    /// Print a cursor for --since on stderr.
+    #[arg(long)]
+    cursor: bool,
+    /// Print the pane's state, its lines and a cursor as JSON.
     #[arg(long)]
     json: bool,
 }
 
 pub(super) async fn run(tmux: Tmux, options: Options) -> Result<ExitCode, Failure> {
-    let Options { pane, history, start, end, styles, json } = options;
-    let screen = tmux
-        .capture(pane, &CaptureOptions { history, start, end, styles, ..CaptureOptions::default() })
-        .await?;
-    if json {
-        return show::print_json(&json!({
-            "pane": screen.pane,
-            "lines": screen.lines,
-            "replaced_bytes": screen.replaced_bytes,
-        }));
+    let with_cursor = options.cursor || options.json;
+    let (lines, cursor, mut facts) = match options.since {
+        Some(cursor) => {
+            let earlier = Baseline::Cursor(cursor);
+            let delta = tmux.since(options.pane, Some(&earlier), &SinceOptions::default()).await?;
+            let missed = delta.missed.map(|missed| missed.as_str());
+            if let (Some(why), false) = (missed, options.json) {
+                show::complain(&format!("lines may be missing: {why}; this is the screen"))?;
+            }
+            let facts = json!({
+                "pane": delta.pane,
+                "missed": missed,
+                "unfinished": delta.unfinished,
+                "replaced_bytes": delta.replaced_bytes,
+            });
+            (delta.lines, Some(delta.view.cursor()), facts)
+        }
+        None => {
+            let Options { history, start, end, styles, .. } = options;
+            let wanted =
+                CaptureOptions { history, start, end, styles, max_lines: None, view: with_cursor };
+            let screen = tmux.capture(options.pane, &wanted).await?;
+            let facts = json!({
+                "pane": screen.pane,
+                "banner": screen.banner,
+                "replaced_bytes": screen.replaced_bytes,
+            });
+            (screen.lines, screen.view.map(|view| view.cursor()), facts)
+        }
+    };
+    let cursor = cursor.map(|cursor| cursor.to_string());
+    if options.json {
+        if let Some(document) = facts.as_object_mut() {
+            document.extend([("lines".into(), lines.into()), ("cursor".into(), cursor.into())]);
+        }
+        return show::print_json(&facts);
     }
-    let mut text = screen.lines.join("\n");
+    if let (true, Some(cursor)) = (options.cursor, cursor) {
+        show::complain(&format!("cursor: {cursor}"))?;
+    }
+    let mut text = lines.join("\n");
     if !text.is_empty() {
         text.push('\n');
     }

@@ -12,6 +12,7 @@ mod measure;
 mod private;
 mod show;
 mod snapshot;
+mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -65,6 +66,8 @@ enum Commands {
     Snapshot(snapshot::Options),
     /// Print what a pane shows.
     Capture(capture::Options),
+    /// Print what is written in a pane as it comes, each line once; say where lines may be missing.
+    Watch(watch::Options),
     /// Measure muxwire beside spawning the installed tmux.
     Bench(bench::Options),
     /// Say which socket and server are meant, what works and what does not.
@@ -137,6 +140,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         }
         Commands::Snapshot(options) => block_on(snapshot::run(socket.tmux()?, options)),
         Commands::Capture(options) => block_on(capture::run(socket.tmux()?, options)),
+        Commands::Watch(options) => block_on(watch::run(socket.tmux()?, options)),
         Commands::Bench(options) => block_on(bench::run(socket.builder()?, options)),
         Commands::Doctor(options) => block_on(doctor::run(socket, options)),
         Commands::Demo(options) => block_on(demo::run(options)),

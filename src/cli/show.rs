@@ -17,6 +17,11 @@ pub(super) fn print(bytes: &[u8]) -> Result<ExitCode, Failure> {
     }
 }
 
+/// Writes a line to standard error.
+pub(super) fn complain(line: &str) -> Result<(), Failure> {
+    Ok(io::stderr().lock().write_all(format!("muxwire: {line}\n").as_bytes())?)
+}
+
 /// Writes a value as one JSON document.
 pub(super) fn print_json(value: &impl Serialize) -> Result<ExitCode, Failure> {
     let mut text = serde_json::to_vec_pretty(value).map_err(io::Error::from)?;

@@ -78,7 +78,9 @@ impl Tail {
             text.push_str(line);
             text.push('\n');
         }
-        if delta.unfinished && let Some(last) = delta.lines.last() {
+        if delta.unfinished
+            && let Some(last) = delta.lines.last()
+        {
             self.unfinished = text.split_off(text.len() - last.len() - 1);
         }
         text
