@@ -79,11 +79,8 @@ pub(crate) const TOOLS: &[Tool] = &[
                 .required()
                 .text("pane_id", "The pane")
                 .text("cursor", "Where the next call reads on")
-                .texts(
-                    "lines",
-                    "Lines written, oldest first; the last may be unfinished",
-                    usize::MAX,
-                )
+                .texts("lines", "Lines written, oldest first", usize::MAX)
+                .flag("unfinished", "The cursor stands on the pane's last line")
                 .flag("lines_missed", "Whether lines may be lost; lines is then the screen")
                 .text("missed_reason", "Why")
                 .flag("truncated", "Whether the limits cut something off")
@@ -167,6 +164,7 @@ async fn capture_since(call: &Call, arguments: Arguments) -> Result<Answer, Fail
     let is_cut = delta.truncated_lines > 0 || delta.truncated_bytes > 0;
     let mut answer = answer
         .field("lines", delta.lines)
+        .field("unfinished", delta.unfinished)
         .field("lines_missed", missed.is_some())
         .field("truncated", is_cut)
         .field("truncated_lines", delta.truncated_lines)
@@ -185,6 +183,7 @@ async fn capture_since(call: &Call, arguments: Arguments) -> Result<Answer, Fail
             &[
                 "pane_id",
                 "cursor",
+                "unfinished",
                 "lines_missed",
                 "missed_reason",
                 "truncated",
