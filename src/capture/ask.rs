@@ -14,10 +14,10 @@ use crate::protocol::{Command, CommandList};
 /// How many rows a probe reads: the last of them may be cut, and so is the line that ends there.
 const PROBE_ROWS: u32 = 6;
 
-/// How many panes of which a place is read fit into one round trip.
-pub(super) const PLACES_AT_ONCE: usize = 10;
-/// How many panes of which content alone is read fit into one round trip.
-pub(super) const CONTENTS_AT_ONCE: usize = 24;
+/// How many bytes of command lists are sent in one round trip.
+const BURST: usize = 24_000;
+/// About how many bytes a list takes beside its commands: frames, proof and mark.
+const AROUND_LIST: usize = 400;
 
 /// What of the history is read above the anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,23 +118,30 @@ impl Ask<'_> {
         Reply::read(output, token, self.full)
     }
 
-    /// Asks several panes in one round trip; `None` for those that are not there. There is room
-    /// for [`PLACES_AT_ONCE`] that read a place and [`CONTENTS_AT_ONCE`] that do not.
+    /// Asks several panes, as many in each round trip as fit; `None` for those that are not there.
     pub(super) async fn run_all(tmux: &Tmux, asks: &[Self]) -> Result<Vec<Option<Reply>>, Error> {
-        if asks.is_empty() {
-            return Ok(Vec::new());
-        }
-        let token = Token::new()?;
-        let lists = asks.iter().map(|ask| ask.commands(&token)).collect();
-        let outputs = tmux.requests(lists).starts_nothing().run_all().await?;
-        let replies = asks.iter().zip(outputs).map(|(ask, output)| {
-            match Reply::read(output, token.clone(), ask.full) {
-                Ok(reply) => Ok(Some(reply)),
-                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-                Err(error) => Err(error),
+        let (due, token) = (tmux.due(), Token::new()?);
+        let mut replies = Vec::with_capacity(asks.len());
+        let lists: Vec<CommandList> = asks.iter().map(|ask| ask.commands(&token)).collect();
+        while let Some(rest) = lists.get(replies.len()..).filter(|rest| !rest.is_empty()) {
+            let mut size = 0;
+            let fits = |list: &&CommandList| {
+                size += list.packed_len() + AROUND_LIST;
+                size <= BURST
+            };
+            let count = rest.iter().take_while(fits).count().max(1);
+            let burst = rest.iter().take(count).cloned().collect();
+            let outputs = tmux.until(due).requests(burst).starts_nothing().run_all().await?;
+            for output in outputs {
+                let full = asks.get(replies.len()).is_some_and(|ask| ask.full);
+                replies.push(match Reply::read(output, token.clone(), full) {
+                    Ok(reply) => Some(reply),
+                    Err(error) if error.kind() == ErrorKind::NotFound => None,
+                    Err(error) => return Err(error),
+                });
             }
-        });
-        replies.collect()
+        }
+        Ok(replies)
     }
 
     /// State first, then content: if the pane is not there, one of the two says so.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::ask::{Ask, PLACES_AT_ONCE};
+use super::ask::Ask;
 use super::glance::{Glance, Scope, glance};
 use super::since::{Delta, Reading, SinceOptions};
 use super::view::{Baseline, Signs, now};
@@ -76,7 +76,7 @@ impl Observation {
 impl Tmux {
     /// Tells which panes have changed since `earlier`, and what was written in them; without an
     /// earlier observation all are new. One round trip for the state of all panes, and one for
-    /// every ten that may have changed. The state is of one instant; what each pane shows may be of
+    /// every dozen that may have changed. The state is of one instant; what each pane shows may be of
     /// a later one.
     ///
     /// # Errors
@@ -117,8 +117,7 @@ impl Tmux {
         let mut changes = Vec::new();
         let mut unchanged = views.len();
         while !readings.is_empty() {
-            let rest = readings.split_off(readings.len().min(PLACES_AT_ONCE));
-            let batch = std::mem::replace(&mut readings, rest);
+            let batch = std::mem::take(&mut readings);
             let (asks, asked): (Vec<Ask<'_>>, _) =
                 (batch.iter().map(Reading::ask).collect(), now());
             let replies = Ask::run_all(&self.until(due), &asks).await?;

@@ -3,7 +3,7 @@
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::CaptureOptions;
-use super::ask::{Ask, CONTENTS_AT_ONCE};
+use super::ask::Ask;
 use super::glance::{Glance, Scope, glance};
 use super::screen::take_banner;
 use super::text::drop_blanks;
@@ -141,7 +141,7 @@ pub struct Matches {
 
 impl Tmux {
     /// Searches lines of many panes, wrapped lines joined. One round trip to list the panes, and
-    /// one for every 24, fewer where they are large. Each pane is of one instant.
+    /// one for every two dozen, fewer where they are large. Each pane is of one instant.
     ///
     /// # Errors
     ///
@@ -208,7 +208,7 @@ fn at_once(panes: &[Glance], history: bool) -> usize {
         bytes = bytes.saturating_add(rows as usize * pane.width as usize);
         bytes <= MAX_AT_ONCE
     };
-    panes.iter().take(CONTENTS_AT_ONCE).take_while(fits).count().max(1)
+    panes.iter().take_while(fits).count().max(1)
 }
 
 /// At most so many bytes of a line, a quarter of them in front of a place, and no part of a
