@@ -832,3 +832,44 @@ fn a_pane_that_had_no_output_costs_little_and_is_still_seen_to_change() {
         assert_eq!(error.kind(), ErrorKind::StaleCursor);
     });
 }
+
+#[test]
+fn a_pane_of_lines_that_repeat_themselves_is_read_exactly_at_any_height() {
+    on_each_release(|release| {
+        let mut tap = Tap::open(release, 2_000);
+        let mut reader = Reader::new(&tap);
+        let block = |count| numbered(1..=4).into_iter().cycle().take(count).collect::<Vec<_>>();
+        tap.lines(block(400));
+        reader.lines(&tap);
+        for height in [7, 60, 24, 100, 3, 50] {
+            tap.set("resize-window", &["-y", &height.to_string()]);
+            assert_eq!(reader.lines(&tap), [""; 0], "{height}");
+            tap.lines(block(12));
+            assert_eq!(reader.lines(&tap), block(12), "{height}");
+        }
+    });
+}
+
+#[test]
+fn lines_that_recur_where_others_stood_in_a_full_history_are_not_taken_for_them() {
+    on_each_release(|release| {
+        // Ten rows go at once, and the text repeats itself after ten.
+        let mut tap = Tap::open(release, 100);
+        tap.lines(numbered(1..=100));
+        tap.lines(numbered(1..=10).iter().cycle().take(60));
+        let mut reader = Reader::new(&tap);
+        tap.lines(numbered(201..=210));
+        reader.lines(&tap);
+        for (height, count) in [(48, 20), (24, 30), (60, 60), (24, 0)] {
+            tap.lines(numbered(301..=300 + count));
+            tap.set("resize-window", &["-y", &height.to_string()]);
+            let delta = reader.read(&tap);
+            if delta.missed.is_none() {
+                assert_eq!(delta.lines, numbered(301..=300 + count), "{height} {count}");
+            }
+            tap.lines(numbered(1..=10).iter().cycle().take(60));
+            tap.lines(numbered(201..=210));
+            reader.read(&tap);
+        }
+    });
+}

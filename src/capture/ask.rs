@@ -243,21 +243,18 @@ impl Ask<'_> {
                 Reckoning::Format => pane.history_size,
             };
             let from_top = |row: u32| i64::from(row) - i64::from(size);
-            let mut printed = |start, end| {
-                let part = lines(next());
-                Rows::printed(start, end, pane).map(|rows| (rows, part))
-            };
+            let mut printed = |start, end| (Rows::printed(start, end, pane), lines(next()));
             let (mut head, mut tail) = (None, None);
             match above {
                 Above::Nothing => {}
-                Above::Row(row) => tail = printed(from_top(row.saturating_sub(1)), end),
+                Above::Row(row) => tail = Some(printed(from_top(row.saturating_sub(1)), end)),
                 Above::Around(row) => {
                     let (last, first) =
                         (from_top(row.saturating_sub(2)), from_top(row.saturating_sub(1)));
-                    head = printed(i64::MIN, last).zip(printed(last, first).map(|(_, seam)| seam));
-                    tail = printed(first, end);
+                    head = Some((printed(i64::MIN, last), printed(last, first).1));
+                    tail = Some(printed(first, end));
                 }
-                Above::Everything => tail = printed(i64::MIN, end),
+                Above::Everything => tail = Some(printed(i64::MIN, end)),
             }
             captures.probes = self.probes.iter().map(|_| lines(next())).collect();
             captures.parts = Some(Parts {

@@ -120,20 +120,27 @@ pub(super) fn compare(older: &Baseline, newer: &Newer<'_>) -> Verdict {
         // Whatever is like it elsewhere: rows keep their numbers.
         return Verdict::Missed(Missed::HistoryCleared);
     }
-    let mut places = older.places(lines);
-    if same_rows && !lines.wrapped {
-        // A line is a row, so the number of trims must be whole.
-        let row = place.row();
-        let rows: Vec<u32> =
-            std::iter::once(row).chain(after_trims(row, place.history_limit)).collect();
-        places.retain(|at| u32::try_from(*at).is_ok_and(|at| rows.contains(&at)));
-    }
-    match *places {
-        [at] => older.written(newer, at),
-        [] if place.width != newer.pane.width => Verdict::Missed(Missed::Resized),
-        [] if !newer.may_be_trimmed() && same_rows => Verdict::Missed(Missed::HistoryCleared),
-        [] => Verdict::Missed(Missed::HistoryTrimmed),
-        _ => Verdict::Missed(Missed::Ambiguous),
+    // Where no line is wrapped a line is a row, and those go by whole strokes.
+    let fits = |at: usize| {
+        let mut rows =
+            std::iter::once(place.row()).chain(after_trims(place.row(), place.history_limit));
+        !same_rows || lines.wrapped || rows.any(|row| row as usize == at)
+    };
+    match *older.places(lines) {
+        [at] if fits(at) => match older.written(newer, at) {
+            // Lines like them may have come to stand there, if those below are others.
+            Verdict::Written(written, _)
+                if written.first().is_some_and(|line| *line < at + older.finished().end) =>
+            {
+                Verdict::Missed(Missed::Ambiguous)
+            }
+            verdict => verdict,
+        },
+        // None is sure, though one alone may fit: the text itself may be gone.
+        [_, _, ..] => Verdict::Missed(Missed::Ambiguous),
+        _ if place.width != newer.pane.width => Verdict::Missed(Missed::Resized),
+        _ if !newer.may_be_trimmed() && same_rows => Verdict::Missed(Missed::HistoryCleared),
+        _ => Verdict::Missed(Missed::HistoryTrimmed),
     }
 }
 
@@ -161,6 +168,7 @@ fn is_only_place(older: &Baseline, newer: &Newer<'_>, at: usize) -> bool {
             .all(|(line, known)| hash(line.trim_ascii_end()) == *known)
     };
     !newer.probes.iter().zip(rows).any(stands_at)
+        && (!view.repeats_itself() || older.finished_is_at(newer.lines, at))
         && older.places(newer.lines).into_iter().all(|place| place == at)
 }
 
@@ -283,6 +291,16 @@ impl Baseline {
 }
 
 impl View {
+    /// Whether the lines of its history are a block and the same block again, so that they may
+    /// come to stand where they stood although they are others.
+    fn repeats_itself(&self) -> bool {
+        let Inner { place, hashes, .. } = &*self.0;
+        let history = hashes.get(place.partial()..place.history).unwrap_or_default();
+        let repeats =
+            |period: usize| history.get(period..).is_some_and(|it| history.starts_with(it));
+        (1..=history.len() * 3 / 4).any(repeats)
+    }
+
     /// Which of the lines that the view had on its screen are not as they were, by their place
     /// among the newer ones, and where those below begin.
     fn rewritten(&self, newer: &Newer<'_>, at: usize) -> Result<(Vec<usize>, usize), Missed> {

@@ -8,6 +8,9 @@ use super::text::{drop_blanks, hash, trim};
 /// How many rows of the history are read above a screen, by which its place is known again.
 pub(super) const ANCHOR_ROWS: u32 = 16;
 
+/// The lowest row that tmux takes as a number, counted from the top of the screen.
+const LOWEST_ROW: i64 = 32_767;
+
 /// Rows of a grid, 0 being the oldest of the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rows {
@@ -17,15 +20,17 @@ pub(super) struct Rows {
 
 impl Rows {
     /// The rows that `capture-pane -S start -E end` prints, both counted from the top of the
-    /// screen; `None` where they stand the wrong way round, and tmux prints others.
-    pub(super) fn printed(start: i64, end: i64, pane: &Glance) -> Option<Self> {
+    /// screen. It takes them the other way round too, and for a start that it takes for no number
+    /// the top of the screen.
+    pub(super) fn printed(start: i64, end: i64, pane: &Glance) -> Self {
         let bottom = i64::from(pane.history_size) + i64::from(pane.height) - 1;
         let row = |from_top: i64| {
             let row = from_top.saturating_add(pane.history_size.into()).clamp(0, bottom.max(0));
             u32::try_from(row).unwrap_or(u32::MAX)
         };
-        let (first, last) = (row(start), row(end));
-        (first <= last).then_some(Self { first, last })
+        let start = if start > LOWEST_ROW { 0 } else { start };
+        let (first, last) = (row(start.min(end)), row(end.max(start)));
+        Self { first, last }
     }
 }
 
@@ -68,6 +73,8 @@ pub(super) struct Lines<'a> {
     pub(super) first_row: u32,
     /// A row whose line is known.
     pub(super) known: Known,
+    /// Another one below the anchor, and its line.
+    below: Option<(u32, usize)>,
     /// Lines without blanks at their end; blank lines at the end of the screen are left out.
     pub(super) lines: Vec<Cow<'a, [u8]>>,
     /// How many blanks were at their ends.
@@ -85,7 +92,7 @@ pub(super) struct Lines<'a> {
     /// A line takes more than one row.
     pub(super) wrapped: bool,
     /// How many blank rows there are at the bottom of the screen.
-    pub(super) below: u32,
+    pub(super) blank_rows: u32,
     /// The lines of the screen alone: the first may be the rest of one that begins in the history.
     pub(super) screen: Part<'a>,
 }
@@ -101,13 +108,20 @@ impl<'a> Lines<'a> {
         let mut lines = Vec::with_capacity(anchor.len() + screen.len());
         let mut first_row = anchor_row;
         let follows = |rows: Rows, row: u32| rows.last.checked_add(1) == Some(row);
-        if let Some((rows, tail)) = tail
-            && follows(rows, anchor_row)
-        {
-            first_row = rows.first;
-            append(&mut lines, &tail, false);
-        }
         let cut = anchor_row > 0 && upper_seam.len() == 1;
+        let mut below = None;
+        match tail {
+            Some((rows, tail)) if follows(rows, anchor_row) => {
+                first_row = rows.first;
+                append(&mut lines, &tail, false);
+            }
+            // It goes from the row above the anchor down to the row that was asked for.
+            Some((rows, tail)) if rows.first <= anchor_row && rows.last > anchor_row => {
+                let above = usize::from(rows.first < anchor_row && !cut);
+                below = Some((rows.last, tail.len() - 1 - above));
+            }
+            _ => {}
+        }
         let continues = cut && !lines.is_empty();
         let mut at = lines.len() - usize::from(continues);
         append(&mut lines, &anchor, continues);
@@ -144,10 +158,11 @@ impl<'a> Lines<'a> {
         let hashes = lines.iter().map(|line| hash(line)).collect();
         let before = screen.len();
         drop_blanks(&mut screen);
-        let below = u32::try_from(before - screen.len()).unwrap_or(u32::MAX);
+        let blank_rows = u32::try_from(before - screen.len()).unwrap_or(u32::MAX);
         Self {
             first_row,
             known,
+            below,
             lines,
             blanks,
             hashes,
@@ -156,14 +171,14 @@ impl<'a> Lines<'a> {
             cut,
             anchor_part,
             wrapped,
-            below,
+            blank_rows,
             screen,
         }
     }
 
     /// Whether the cursor stands on the last row that is not blank.
     pub(super) fn ends_at_cursor(&self, pane: &Glance) -> bool {
-        let row = pane.height.checked_sub(self.below.saturating_add(1));
+        let row = pane.height.checked_sub(self.blank_rows.saturating_add(1));
         !pane.dead && !self.screen.is_empty() && row == Some(pane.cursor_y)
     }
 
@@ -179,14 +194,12 @@ impl<'a> Lines<'a> {
     /// Where the line stands that holds the first row of a view that began at `row`, in the middle
     /// of a line if it was `cut`; `None` if what was read begins elsewhere.
     pub(super) fn line_at(&self, row: u32, cut: bool) -> Option<usize> {
-        let Known { row: known, line, .. } = self.known;
-        if known == row {
-            Some(line)
-        } else if known.checked_add(1) == Some(row) {
-            Some(line + usize::from(!cut))
-        } else {
-            None
-        }
+        let mut known = std::iter::once((self.known.row, self.known.line)).chain(self.below);
+        known.find_map(|(known, line)| match row.checked_sub(known)? {
+            0 => Some(line),
+            1 => Some(line + usize::from(!cut)),
+            _ => None,
+        })
     }
 }
 
