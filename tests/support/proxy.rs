@@ -79,6 +79,12 @@ impl CountingProxy {
         self.traffic.recv_timeout(PATIENCE).expect("a connection that ended")
     }
 
+    /// What went through in all connections, when none has ended for a while.
+    pub(crate) fn all(&self) -> Vec<Traffic> {
+        let next = || self.traffic.recv_timeout(Duration::from_millis(300)).ok();
+        std::iter::from_fn(next).collect()
+    }
+
     /// Whether every connection that ended was asked for.
     pub(crate) fn is_drained(&self) -> bool {
         self.traffic.try_recv().is_err()
