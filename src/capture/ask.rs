@@ -1,6 +1,7 @@
 //! What is asked of a pane in one command list, and the reply taken apart.
 
 use bytes::Bytes;
+use memchr::memchr_iter;
 use memchr::memmem::Finder;
 
 use super::glance::Glance;
@@ -18,6 +19,9 @@ const PROBE_ROWS: u32 = 6;
 const BURST: usize = 24_000;
 /// About how many bytes a list takes beside its commands: frames, proof and mark.
 const AROUND_LIST: usize = 400;
+/// Up to this size the texts of a state share the reply that they came in: of a larger one they
+/// would keep all that was captured, and what it was received into, twice as large perhaps.
+const SHARED: usize = 1 << 16;
 
 /// What of the history is read above the anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,17 +279,29 @@ impl Reply {
     fn read(output: Output, token: Token, full: bool) -> Result<Self, Error> {
         let mut output = output.ok()?;
         let server = output.server.take().ok_or_else(Error::no_proof)?;
-        let finder = Finder::new(token.as_str());
-        let mut row = Row::new(&output.stdout, &finder, server.encoding);
-        let state = if full { row.row().map(Some) } else { Ok(None) };
-        let state: Option<PaneState> = state.map_err(undecodable)?;
-        let pane = match &state {
-            Some(state) => Glance::from(state),
-            None => row.row().map_err(undecodable)?,
+        let (stdout, finder) = (output.stdout, Finder::new(token.as_str()));
+        let mut row = Row::new(&stdout, &finder, server.encoding);
+        let (mut pane, mut state) = state(&mut row, full).map_err(undecodable)?;
+        let captures = if stdout.len() <= SHARED {
+            stdout.slice_ref(row.rest())
+        } else {
+            let own = stdout.len() - row.rest().len();
+            let own = Bytes::copy_from_slice(stdout.get(..own).unwrap_or_default());
+            let mut row_of_own = Row::new(&own, &finder, server.encoding);
+            (pane, state) = self::state(&mut row_of_own, full).map_err(undecodable)?;
+            Bytes::copy_from_slice(row.rest())
         };
-        let captures = output.stdout.slice_ref(row.rest());
         Ok(Self { server, pane, state, captures, token })
     }
+}
+
+/// The state in front of the captures, as it was asked for.
+fn state(row: &mut Row<'_>, full: bool) -> Result<(Glance, Option<PaneState>), DecodeError> {
+    if !full {
+        return Ok((row.row()?, None));
+    }
+    let state: PaneState = row.row()?;
+    Ok((Glance::from(&state), Some(state)))
 }
 
 pub(super) fn undecodable(error: DecodeError) -> Error {
@@ -294,7 +310,10 @@ pub(super) fn undecodable(error: DecodeError) -> Error {
 
 /// The lines of a capture. 3.1 prints no newline behind a line that goes on below.
 fn lines(capture: &[u8]) -> Part<'_> {
-    capture.strip_suffix(b"\n").unwrap_or(capture).split(|&byte| byte == b'\n').collect()
+    let capture = capture.strip_suffix(b"\n").unwrap_or(capture);
+    let mut lines = Vec::with_capacity(memchr_iter(b'\n', capture).count() + 1);
+    lines.extend(capture.split(|&byte| byte == b'\n'));
+    lines
 }
 
 fn command(arguments: &[String]) -> Command {

@@ -161,7 +161,8 @@ impl ServerStamp {
         let mut fields = line.splitn(4, |&byte| byte == b' ');
         let pid = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
         let start_time = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
-        let version = line.slice_ref(fields.next()?);
+        // A copy, for whoever holds it would hold the whole output with it.
+        let version = Bytes::copy_from_slice(fields.next()?);
         let encoding = match fields.next()? {
             b"\x01$a" => TextEncoding::Raw,
             b"\\001$a" => TextEncoding::Escaped,
