@@ -316,7 +316,8 @@ impl Times {
     }
 }
 
-fn percentile(mut values: Vec<f64>, per_cent: usize) -> f64 {
+/// The value that so many per cent are at most.
+pub(crate) fn percentile(mut values: Vec<f64>, per_cent: usize) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values[(values.len() - 1) * per_cent / 100]
 }
