@@ -17,7 +17,7 @@ mod diff_cases;
 
 use std::hint::black_box;
 
-use muxwire::capture::{Difference, Differ};
+use muxwire::capture::{Differ, Difference};
 
 /// What is counted: all that is called in here.
 #[inline(never)]
@@ -32,7 +32,8 @@ fn main() {
         cases.iter().for_each(|case| println!("{}", case.name));
         return;
     }
-    let named: Vec<_> = cases.iter().filter(|case| arguments.iter().any(|it| it == case.name)).collect();
+    let named: Vec<_> =
+        cases.iter().filter(|case| arguments.iter().any(|it| it == case.name)).collect();
     let all = named.is_empty();
     for case in cases.iter().filter(|case| all || named.iter().any(|it| it.name == case.name)) {
         let mut differ = case.differ();

@@ -1,6 +1,6 @@
 //! Rows before and after a change, for measuring what it costs to tell the change.
 
-use muxwire::capture::{Difference, Differ};
+use muxwire::capture::{Differ, Difference};
 
 /// Rows, and what became of them.
 pub(crate) struct Case {
