@@ -7,7 +7,8 @@
 #![allow(dead_code)]
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command as Process, Stdio};
 use std::time::{Duration, Instant};
@@ -242,7 +243,19 @@ impl Floor {
         frame(107, &std::process::id().to_ne_bytes()); // IDENTIFY_CLIENTPID
         frame(106, b""); // IDENTIFY_DONE
         frame(200, &[&count.to_ne_bytes()[..], &packed].concat()); // COMMAND
+        Self::of_burst(socket, burst)
+    }
+
+    /// A floor that sends these bytes, which end in a command list.
+    pub(crate) fn of_burst(socket: &Path, burst: Vec<u8>) -> Self {
         Self { socket: socket.to_owned(), burst, buffer: vec![0; 1 << 20] }
+    }
+
+    /// The arguments of the command list, as the tmux binary takes them.
+    pub(crate) fn arguments(&self) -> Vec<Vec<u8>> {
+        let command = frames(&self.burst).find(|(kind, _)| *kind == COMMAND).unwrap().1;
+        let packed = command[20..].strip_suffix(b"\0").unwrap();
+        packed.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect()
     }
 
     /// Runs the list once; gives how many bytes of output there were.
@@ -273,6 +286,80 @@ impl Floor {
             assert_ne!(read, 0, "the server closed the connection");
             held += read;
         }
+    }
+}
+
+const COMMAND: u32 = 200;
+
+/// The frames of a stream that begins with one: their types, and all of each.
+fn frames(mut stream: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
+    std::iter::from_fn(move || {
+        let (kind, rest) = stream.split_first_chunk()?;
+        let length = u32::from_ne_bytes(*rest.first_chunk()?) as usize;
+        let (frame, after) = stream.split_at(length);
+        stream = after;
+        Some((u32::from_ne_bytes(*kind), frame))
+    })
+}
+
+/// Stands between a client and a server and keeps what clients send up to their command lists.
+pub(crate) struct Recorder {
+    directory: tempfile::TempDir,
+    bursts: std::sync::mpsc::Receiver<Vec<u8>>,
+}
+
+impl Recorder {
+    /// Before the server at `socket`. Its thread lives as long as the process.
+    pub(crate) fn new(socket: &Path) -> Self {
+        let directory = tempfile::Builder::new().prefix("muxwire-bench-").tempdir().unwrap();
+        let listener = UnixListener::bind(directory.path().join("socket")).unwrap();
+        let (sender, bursts) = std::sync::mpsc::channel();
+        let server = socket.to_owned();
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                let (mut client, mut server) =
+                    (client.unwrap(), UnixStream::connect(&server).unwrap());
+                let (mut answers, mut to_client) =
+                    (server.try_clone().unwrap(), client.try_clone().unwrap());
+                std::thread::spawn(move || {
+                    let _ = std::io::copy(&mut answers, &mut to_client);
+                    let _ = to_client.shutdown(Shutdown::Both);
+                });
+                let (mut sent, mut buffer) = (Vec::new(), [0; 65_536]);
+                while let Ok(read @ 1..) = client.read(&mut buffer) {
+                    sent.extend_from_slice(&buffer[..read]);
+                    if server.write_all(&buffer[..read]).is_err() {
+                        break;
+                    }
+                }
+                let _ = server.shutdown(Shutdown::Both);
+                let mut end = 0;
+                for (kind, frame) in frames(&sent) {
+                    end += frame.len();
+                    if kind == COMMAND {
+                        break;
+                    }
+                }
+                sent.truncate(end);
+                let _ = sender.send(sent);
+            }
+        });
+        Self { directory, bursts }
+    }
+
+    /// A handle that goes through here.
+    pub(crate) fn tmux(&self) -> Tmux {
+        Tmux::builder().socket_path(self.directory.path().join("socket")).build().unwrap()
+    }
+
+    /// What was sent since the last time, a burst for each connection. All of them are closed.
+    pub(crate) fn bursts(&self) -> Vec<Vec<u8>> {
+        let first = self.bursts.recv_timeout(Duration::from_secs(5)).unwrap();
+        let mut bursts = vec![first];
+        while let Ok(burst) = self.bursts.recv_timeout(Duration::from_millis(100)) {
+            bursts.push(burst);
+        }
+        bursts
     }
 }
 
@@ -323,12 +410,12 @@ pub(crate) fn percentile(mut values: Vec<f64>, per_cent: usize) -> f64 {
 }
 
 /// Prints what was measured in one loop, variant by variant in each round: the floor, the library,
-/// spawning. A ratio is of the medians, then the median of the ratios within the rounds.
-pub(crate) fn print_side_by_side(title: &str, variants: &[Times; 3]) {
-    let [floor, library, _] = variants;
+/// spawning, and others. A ratio is of the medians, then the median of the ratios within the rounds.
+pub(crate) fn print_side_by_side(title: &str, variants: &[Times]) {
+    let [floor, library, ..] = variants else { panic!("a floor and the library") };
     eprintln!("\n{title}, side by side, {} rounds", floor.samples.len());
     eprintln!(
-        "{:<10}{:>10}{:>10}{:>10}{:>18}{:>18}",
+        "{:<14}{:>10}{:>10}{:>10}{:>18}{:>18}",
         "", "min µs", "p50 µs", "p90 µs", "× floor", "× muxwire"
     );
     for times in variants {
@@ -337,7 +424,7 @@ pub(crate) fn print_side_by_side(title: &str, variants: &[Times; 3]) {
             format!("{of_medians:.2} ({:.2})", times.paired_ratio(other))
         };
         eprintln!(
-            "{:<10}{:>10.1}{:>10.1}{:>10.1}{:>18}{:>18}",
+            "{:<14}{:>10.1}{:>10.1}{:>10.1}{:>18}{:>18}",
             times.name,
             times.micros(0),
             times.micros(50),
