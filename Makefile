@@ -34,7 +34,7 @@ bench: tmux
 # Each target for a while, on from where it stopped; needs `cargo install cargo-fuzz`.
 FUZZ_SECONDS ?= 300
 fuzz:
-	for target in frame_decode message_decode exchange rows criteria cursors uris; do \
+	for target in frame_decode message_decode exchange rows criteria differ cursors uris; do \
 	  mkdir -p fuzz/corpus/$$target && $(CARGO) fuzz run -s none $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
 	    -max_total_time=$(FUZZ_SECONDS) || exit 1; \
 	done

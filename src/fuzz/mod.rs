@@ -5,6 +5,7 @@
 //! which the tests of this module replay. Each function panics when what it says does not hold.
 
 mod criteria;
+mod differ;
 mod exchange;
 mod frames;
 mod messages;
@@ -13,6 +14,7 @@ mod names;
 mod rows;
 
 pub use criteria::criteria;
+pub use differ::differ;
 pub use exchange::exchange;
 pub use frames::frame_decode;
 pub use messages::message_decode;
@@ -122,6 +124,11 @@ mod tests {
     #[test]
     fn the_seeds_of_criteria_hold() {
         replay("criteria", super::criteria);
+    }
+
+    #[test]
+    fn the_seeds_of_differ_hold() {
+        replay("differ", super::differ);
     }
 
     #[test]
