@@ -10,11 +10,12 @@ mod support;
 
 use allocation_counter::{AllocationInfo, measure};
 use bytes::{Bytes, BytesMut};
+use muxwire::capture::{CaptureOptions, Differ, SinceOptions};
 use muxwire::exchange::{Client, CommandExchange, End, Identify, Reply};
 use muxwire::imsg::Dialect;
 use muxwire::model::{Snapshot, SnapshotQuery};
 use muxwire::protocol::{ClientMessage, CommandList, MAX_STREAM_DATA, STDOUT, ServerMessage};
-use support::{Server, releases};
+use support::{Server, Tap, releases};
 
 /// Measures `work` and gives what it gave.
 fn measured<T>(work: impl FnOnce() -> T) -> (AllocationInfo, T) {
@@ -91,6 +92,67 @@ fn a_call_takes_a_bounded_number_of_allocations() {
         assert!(info.count_total <= 22, "{info:?}");
         assert!(info.bytes_max <= 70_000, "{info:?}");
     }
+}
+
+#[test]
+fn reading_a_pane_takes_a_bounded_number_of_allocations() {
+    let mut tap = Tap::open(releases().last().unwrap(), 2_000);
+    let tmux = tap.server.handle();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let plain = CaptureOptions::default();
+    let with_view = CaptureOptions { view: true, ..plain };
+    let pane = tap.pane;
+    let capture = |options| runtime.block_on(tmux.capture(pane, options)).unwrap();
+    let text: String = (1..=20).map(|number| format!("line {number:040}\r\n")).collect();
+    tap.show(text);
+    capture(&with_view); // the runtime's own and the random bits
+
+    let (info, screen) = measured(|| capture(&plain));
+    assert_eq!(screen.lines.len(), 20);
+    // Found: 64 and 70 378 bytes, 20 of them lines, and 65 536 bytes what is read into.
+    assert!(info.count_total <= 72, "{info:?}");
+    assert!(info.bytes_max <= 80_000, "{info:?}");
+
+    let (info, screen) = measured(|| capture(&with_view));
+    // Found: 140 and 71 256 bytes.
+    assert!(info.count_total <= 156, "{info:?}");
+    assert!(info.bytes_max <= 80_000, "{info:?}");
+
+    let earlier = Some(screen.view.unwrap().into());
+    let options = SinceOptions::default();
+    let since = || runtime.block_on(tmux.since(pane, earlier.as_ref(), &options)).unwrap();
+    let (info, delta) = measured(since);
+    assert_eq!((delta.lines.len(), delta.missed), (0, None));
+    // Found: 143 and 71 516 bytes.
+    assert!(info.count_total <= 160, "{info:?}");
+    assert!(info.bytes_max <= 80_000, "{info:?}");
+
+    tap.show(b"\x1b7\x1b[5;1Hanew\x1b8");
+    let (info, delta) = measured(since);
+    assert_eq!((delta.lines.len(), delta.missed), (1, None));
+    // Found: 149 and 71 516 bytes.
+    assert!(info.count_total <= 166, "{info:?}");
+    assert!(info.bytes_max <= 80_000, "{info:?}");
+}
+
+#[test]
+fn a_differ_allocates_nothing_for_rows_that_are_as_they_were() {
+    let rows: Vec<String> = (0..50).map(|number| format!("{number:0200}")).collect();
+    let mut differ = Differ::default();
+    differ.update(&rows);
+    differ.update(&rows);
+    let (info, difference) = measured(|| differ.update(&rows));
+    assert_eq!(difference.scrolled, Some(0));
+    assert_eq!(info.count_total, 0, "{info:?}");
+
+    // Where they moved: the list in which it is looked for, its borders, and what was found.
+    let mut other = rows.clone();
+    other.rotate_left(10);
+    let (info, difference) = measured(|| differ.update(&other));
+    assert_eq!(difference.scrolled, Some(10));
+    // Found: 3 and 2 392 bytes.
+    assert!(info.count_total <= 3, "{info:?}");
+    assert!(info.bytes_max <= 2_400, "{info:?}");
 }
 
 /// The rows that a server prints for `query`, `count` of each kind.
