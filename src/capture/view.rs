@@ -11,6 +11,9 @@ use super::text::hash;
 use crate::client::Server;
 use crate::model::PaneId;
 
+/// How many bytes of a last line are remembered: enough to know it again when it was written on.
+const MOST_OF_LAST: usize = 256;
+
 /// Where and when a pane was looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Place {
@@ -75,9 +78,8 @@ impl Place {
 }
 
 /// What a reader remembers of a pane at one instant, for reading on from there: the hashes of what
-/// it showed and of the [16 rows](super) above. Cheap to clone.
-///
-/// Holds no text; 8 bytes for each line.
+/// it showed and of 16 rows above, 8 bytes for each line, and how its last line began. Cheap to
+/// clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View(pub(super) Arc<Inner>);
 
@@ -86,7 +88,7 @@ pub(super) struct Inner {
     pub(super) place: Place,
     /// Of the lines from the place's row on.
     pub(super) hashes: Vec<u64>,
-    /// The last line, which may be written on.
+    /// How the last line, which may be written on, began.
     pub(super) last: Box<[u8]>,
     /// Of the lines of the screen alone.
     pub(super) screen: Vec<u64>,
@@ -134,7 +136,8 @@ impl View {
         if let (true, Some(first)) = (lines.cut, hashes.first_mut()) {
             *first = hash(&lines.anchor_part);
         }
-        let last = lines.lines.last().map(|line| line.as_ref().into()).unwrap_or_default();
+        let last = lines.lines.last().map(|line| line.as_ref()).unwrap_or_default();
+        let last = last.get(..last.len().min(MOST_OF_LAST)).unwrap_or_default().into();
         Self(Arc::new(Inner {
             place: Place::new(server, pane, lines),
             hashes,
