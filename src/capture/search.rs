@@ -1,13 +1,16 @@
 //! Text found in many panes.
 
+use std::time::Instant;
+
 use regex::bytes::{Regex, RegexBuilder};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 
 use super::CaptureOptions;
-use super::ask::Ask;
+use super::ask::{Ask, Reply};
 use super::glance::{Glance, Scope, glance};
 use super::screen::take_banner;
 use super::text::drop_blanks;
-use crate::client::{Error, Server, Tmux};
+use crate::client::{Delivery, Error, ErrorKind, Server, Tmux};
 use crate::model::{PaneId, SessionId, Text, WindowId};
 
 /// Longest pattern, in bytes.
@@ -16,6 +19,9 @@ pub const MAX_PATTERN: usize = 4_096;
 const MAX_COMPILED: usize = 1024 * 1024;
 /// About how many bytes of text are read in one round trip, one pane aside.
 const MAX_AT_ONCE: usize = 8 * 1024 * 1024;
+
+/// Turns to search: what waits for one holds no text, and no more threads than these match.
+static TURNS: Semaphore = Semaphore::const_new(4);
 
 /// What is searched for.
 ///
@@ -141,63 +147,123 @@ pub struct Matches {
 
 impl Tmux {
     /// Searches lines of many panes, wrapped lines joined. One round trip to list the panes, and
-    /// one for every two dozen, fewer where they are large. Each pane is of one instant.
+    /// one for every two dozen, fewer where they are large. Each pane is of one instant. What was
+    /// read is matched on a thread of its own; at most four searches of a process are at work,
+    /// others wait.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when there is no such session or window,
+    /// [`ErrorKind::NotFound`] when there is no such session or window,
+    /// [`ErrorKind::Deadline`] also when the matching takes that long,
     /// and the errors of [`run`](Tmux::run); a pane that ends meanwhile is left out.
     ///
     /// # Cancel safety
     ///
-    /// Changes nothing; dropped, the connection is closed.
+    /// Changes nothing; dropped, the connection is closed, and the matching ends with its line.
     pub async fn search(
         &self,
         pattern: &Pattern,
         options: &SearchOptions,
     ) -> Result<Matches, Error> {
         let due = self.due();
-        let (server, panes) = glance(&self.until(due), options.scope).await?;
+        let turn = in_time(due, Delivery::NotSent, TURNS.acquire()).await?;
+        let turn = turn.map_err(|_| late(Delivery::NotSent))?;
+        let (server, mut panes) = glance(&self.until(due), options.scope).await?;
         let content = CaptureOptions { history: options.history, ..CaptureOptions::default() };
-        let mut found =
-            Matches { server, matches: Vec::new(), panes_searched: 0, truncated: false };
-        let mut rest = panes.as_slice();
-        while !rest.is_empty() {
-            let (batch, after) = rest.split_at(at_once(rest, options.history));
-            rest = after;
-            let ask = |pane: &Glance| Ask::content(pane.id, content);
-            let asks: Vec<Ask<'_>> = batch.iter().map(ask).collect();
+        let found = Matches { server, matches: Vec::new(), panes_searched: 0, truncated: false };
+        let mut search = Search { pattern: pattern.clone(), options: *options, found, _turn: turn };
+        while !panes.is_empty() && !search.found.truncated {
+            let rest = panes.split_off(at_once(&panes, options.history));
+            let batch = std::mem::replace(&mut panes, rest);
+            let asks: Vec<Ask<'static>> =
+                batch.iter().map(|pane| Ask::content(pane.id, content)).collect();
             let replies = Ask::run_all(&self.until(due), &asks).await?;
-            for ((ask, pane), reply) in asks.iter().zip(batch).zip(&replies) {
-                let Some(reply) = reply else { continue };
-                if reply.server.identity != found.server.identity {
-                    return Err(Error::server_changed());
-                }
-                let mut lines = ask.take(reply).and_then(|it| it.content).unwrap_or_default();
-                take_banner(&reply.pane, &mut lines);
-                drop_blanks(&mut lines);
-                for (index, line) in lines.iter().enumerate() {
-                    let Some(place) = pattern.0.find(line) else { continue };
-                    if found.matches.len() >= options.most {
-                        found.truncated = true;
-                        return Ok(found);
+            let (tell, told) = oneshot::channel();
+            tokio::task::spawn_blocking(move || {
+                for ((ask, pane), reply) in asks.iter().zip(&batch).zip(&replies) {
+                    let Some(reply) = reply.as_ref().filter(|_| !search.found.truncated) else {
+                        continue;
+                    };
+                    if let Err(error) = search.look(ask, pane, reply, || tell.is_closed()) {
+                        let _ = tell.send(Err(error));
+                        return;
                     }
-                    let shown = around(line, place.start(), options.max_line);
-                    found.matches.push(Match {
-                        pane: pane.id,
-                        window: reply.pane.window_id,
-                        session: pane.session_id,
-                        session_name: pane.session_name.clone(),
-                        line_number: index + 1,
-                        line: String::from_utf8_lossy(shown).into_owned(),
-                        cut_bytes: line.len() - shown.len(),
-                    });
                 }
-                found.panes_searched += 1;
-            }
+                let _ = tell.send(Ok(search));
+            });
+            let told = in_time(due, Delivery::Observed, told).await?;
+            search = told.map_err(|_| late(Delivery::Observed))??;
         }
-        Ok(found)
+        Ok(search.found)
     }
+}
+
+/// A search at work.
+#[derive(Debug)]
+struct Search {
+    pattern: Pattern,
+    options: SearchOptions,
+    found: Matches,
+    _turn: SemaphorePermit<'static>,
+}
+
+impl Search {
+    /// Looks through what was read of a pane, until nobody waits for it.
+    fn look(
+        &mut self,
+        ask: &Ask<'_>,
+        pane: &Glance,
+        reply: &Reply,
+        given_up: impl Fn() -> bool,
+    ) -> Result<(), Error> {
+        let Self { pattern, options, found, .. } = self;
+        if reply.server.identity != found.server.identity {
+            return Err(Error::server_changed());
+        }
+        let mut lines = ask.take(reply).and_then(|it| it.content).unwrap_or_default();
+        take_banner(&reply.pane, &mut lines);
+        drop_blanks(&mut lines);
+        for (index, line) in lines.iter().enumerate() {
+            if given_up() {
+                return Ok(());
+            }
+            let Some(place) = pattern.0.find(line) else { continue };
+            if found.matches.len() >= options.most {
+                found.truncated = true;
+                return Ok(());
+            }
+            let shown = around(line, place.start(), options.max_line);
+            found.matches.push(Match {
+                pane: pane.id,
+                window: pane.window_id,
+                session: pane.session_id,
+                session_name: pane.session_name.clone(),
+                line_number: index + 1,
+                line: String::from_utf8_lossy(shown).into_owned(),
+                cut_bytes: line.len() - shown.len(),
+            });
+        }
+        found.panes_searched += 1;
+        Ok(())
+    }
+}
+
+/// What comes of something, unless the deadline passes first.
+async fn in_time<T>(
+    due: Option<Instant>,
+    delivery: Delivery,
+    what: impl Future<Output = T>,
+) -> Result<T, Error> {
+    match due {
+        None => Ok(what.await),
+        Some(due) => tokio::time::timeout_at(due.into(), what).await.map_err(|_| late(delivery)),
+    }
+}
+
+fn late(delivery: Delivery) -> Error {
+    let message = "the search took too long; search fewer panes, without their history, or for \
+                   a simpler pattern";
+    Error::new(ErrorKind::Deadline, delivery, message)
 }
 
 /// How many of the panes are read in one round trip.

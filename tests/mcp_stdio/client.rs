@@ -164,6 +164,11 @@ impl Mcp {
         Some(Duration::from_millis(10 * hundredths))
     }
 
+    /// How many threads it has, where the system tells.
+    pub(crate) fn threads(&self) -> Option<usize> {
+        Some(std::fs::read_dir(format!("/proc/{}/task", self.child.id())).ok()?.count())
+    }
+
     fn status(&self, name: &str) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
