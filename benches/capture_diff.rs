@@ -51,8 +51,9 @@ fn by_differ(case: &Case, count: usize) -> f64 {
 }
 
 fn side_by_side(case: &Case) {
-    let single = by_differ(case, 1).max(0.1);
-    let count = (SAMPLE.as_secs_f64() * 1e6 / single).ceil().clamp(1.0, 100.0) as usize;
+    let single = Duration::from_secs_f64(by_differ(case, 1).max(0.1) / 1e6);
+    let count = SAMPLE.as_nanos().div_ceil(single.as_nanos().max(1)).clamp(1, 100);
+    let count = usize::try_from(count).unwrap_or(1);
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let end = Instant::now() + if support::is_trial() { Duration::ZERO } else { TABLE };
     while ours.is_empty() || Instant::now() < end {

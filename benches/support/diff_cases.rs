@@ -3,6 +3,7 @@
 use muxwire::capture::{Differ, Difference};
 
 /// Rows, and what became of them.
+#[allow(dead_code, reason = "counting instructions takes no time")]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     /// What telling the difference may take, where design.md says so.
