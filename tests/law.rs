@@ -195,9 +195,11 @@ impl Reader {
                 had += 1;
             } else if lines.peek().is_some_and(|(_, next)| is_split(expected, line, next)) {
                 let mut rest = expected[line.len()..].trim_start();
-                let goes_on = |rest: &str, part: &str| !part.is_empty() && rest.starts_with(part);
-                while let Some((_, part)) = lines.next_if(|(_, part)| goes_on(rest, part)) {
-                    rest = rest[part.len()..].trim_start();
+                let goes_on = |part: &str, rest: &str| !part.is_empty() && rest.starts_with(part);
+                while let Some((_, part)) =
+                    lines.next_if(|(_, part)| goes_on(part.trim_start(), rest))
+                {
+                    rest = rest[part.trim_start().len()..].trim_start();
                 }
                 had += 1;
             } else if lines.peek().is_some() || !is_begun(expected, line) {
@@ -238,7 +240,7 @@ fn is_unique(line: &str) -> bool {
 fn is_split(expected: &str, line: &str, rest: &str) -> bool {
     expected
         .strip_prefix(line)
-        .is_some_and(|end| !rest.is_empty() && end.trim_start() == rest.trim_start())
+        .is_some_and(|end| !rest.is_empty() && end.trim_start().starts_with(rest.trim_start()))
 }
 
 /// Whether `line` may be `expected` while it is being written.

@@ -254,13 +254,17 @@ fn a_cleared_history_is_said_to_be_cleared() {
 #[test]
 fn a_history_that_was_cleared_and_filled_with_the_same_block_is_said_to_be_cleared() {
     on_each_release(|release| {
-        let block: Vec<String> = (1..=60).map(|number| format!("block {number}")).collect();
-        let (mut tap, mut reader) = pane_with(release, &numbered(1..=300));
-        tap.lines(&block);
-        assert_eq!(reader.lines(&tap), block);
-        tap.set("clear-history", &[]);
-        tap.lines(["some", "other", "lines"].iter().map(|line| (*line).to_owned()).chain(block));
-        assert_eq!(reader.read(&tap).missed, Some(Missed::HistoryCleared));
+        for long in [10, 100] {
+            let line = |number: u32| format!("{}{number}", "x".repeat(long));
+            let block: Vec<String> = (1..=60).map(line).collect();
+            let (mut tap, mut reader) = pane_with(release, &numbered(1..=300));
+            tap.lines(&block);
+            assert_eq!(reader.lines(&tap), block);
+            tap.set("clear-history", &[]);
+            tap.lines(["some", "other", "lines"]);
+            tap.lines(block);
+            assert_eq!(reader.read(&tap).missed, Some(Missed::HistoryCleared));
+        }
     });
 }
 
@@ -508,6 +512,8 @@ fn the_newest_lines_are_kept_and_what_was_cut_is_counted() {
         assert_eq!(read(&mut tap, &["häßlich 🙂é"], None, Some(6)), of("🙂é", 0, 10));
         assert_eq!(read(&mut tap, &["a", "漢字漢字"], Some(1), Some(7)), of("漢字", 1, 7));
         assert_eq!(read(&mut tap, &["a", "", "b"], None, Some(1)), of("|b", 1, 1));
+        // None is left out between two that are kept.
+        assert_eq!(read(&mut tap, &["one", "three", "two"], None, Some(7)), of("two", 2, 8));
         // What was cut is not given later.
         assert_eq!(read(&mut tap, &[], None, None), of("", 0, 0));
     });

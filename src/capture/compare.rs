@@ -70,6 +70,8 @@ pub(super) struct Newer<'a> {
     pub(super) probes: &'a [Part<'a>],
     /// The lines are all that there are.
     pub(super) whole: bool,
+    /// The row of the earlier view was among what was read for this look before.
+    pub(super) looked: bool,
 }
 
 impl Newer<'_> {
@@ -84,6 +86,10 @@ impl Newer<'_> {
         (known.row == place.row()).then_some(known.rest)
     }
 }
+
+/// So many lines are enough to know a place by if they do not repeat themselves: of the history, or
+/// different ones with all of the screen.
+const MANY: usize = 8;
 
 /// How many rows a full history loses at one stroke.
 fn trimmed_at_once(history_limit: u32) -> u32 {
@@ -116,7 +122,9 @@ pub(super) fn compare(older: &Baseline, newer: &Newer<'_>) -> Verdict {
     if !newer.whole {
         return Verdict::Further;
     }
-    if same_rows && !newer.may_be_trimmed() && expected.is_some() {
+    let rows = newer.pane.history_size.saturating_add(newer.pane.height);
+    let looked = expected.is_some() || newer.looked || place.row() >= rows;
+    if same_rows && !newer.may_be_trimmed() && looked {
         // Whatever is like it elsewhere: rows keep their numbers.
         return Verdict::Missed(Missed::HistoryCleared);
     }
@@ -127,6 +135,9 @@ pub(super) fn compare(older: &Baseline, newer: &Newer<'_>) -> Verdict {
         !same_rows || lines.wrapped || rows.any(|row| row as usize == at)
     };
     match *older.places(lines) {
+        [at] if newer.may_be_trimmed() && !older.vouches_for(lines, at) && fits(at) => {
+            Verdict::Missed(Missed::Ambiguous)
+        }
         [at] if fits(at) => match older.written(newer, at) {
             // Lines like them may have come to stand there, if those below are others.
             Verdict::Written(written, _)
@@ -153,7 +164,7 @@ fn is_only_place(older: &Baseline, newer: &Newer<'_>, at: usize) -> bool {
     let Baseline::View(view) = older else { return false };
     let (place, hashes) = (&view.0.place, &view.0.hashes);
     let rows = after_trims(place.row(), place.history_limit);
-    if newer.probes.len() != rows.clone().count() || !older.is_recognised(newer.lines, at) {
+    if newer.probes.len() != rows.clone().count() || !older.vouches_for(newer.lines, at) {
         return false;
     }
     let stands_at = |(probe, row): (&Part<'_>, u32)| {
@@ -168,8 +179,13 @@ fn is_only_place(older: &Baseline, newer: &Newer<'_>, at: usize) -> bool {
             .all(|(line, known)| hash(line.trim_ascii_end()) == *known)
     };
     !newer.probes.iter().zip(rows).any(stands_at)
-        && (!view.repeats_itself() || older.finished_is_at(newer.lines, at))
         && older.places(newer.lines).into_iter().all(|place| place == at)
+}
+
+/// Whether lines are a block and that block again, or most of it.
+fn repeats_itself(lines: &[u64]) -> bool {
+    let repeats = |period: usize| lines.get(period..).is_some_and(|it| lines.starts_with(it));
+    (1..=lines.len() * 3 / 4).any(repeats)
 }
 
 impl Baseline {
@@ -204,17 +220,21 @@ impl Baseline {
         }
     }
 
-    /// Whether lines of the view, no blank ones, stand there.
-    fn is_recognised(&self, lines: &Lines<'_>, at: usize) -> bool {
-        let Self::View(view) = self else { return false };
-        let (place, hashes) = (&view.0.place, &view.0.hashes);
-        let is_there = |index: usize| {
-            let known = hashes.get(index).copied().unwrap_or_default();
-            known != 0 && lines.hashes.get(at + index) == Some(&known)
-        };
-        let last = lines.lines.get(at + place.count.saturating_sub(1));
-        (place.partial()..self.finished().end).any(is_there)
-            || !view.0.last.is_empty() && last.is_some_and(|last| last.starts_with(&view.0.last))
+    /// Whether so many lines stand there that others are not likely to be like them, and none that
+    /// repeat themselves: those of the history, or with all finished ones of the screen.
+    fn vouches_for(&self, lines: &Lines<'_>, at: usize) -> bool {
+        let place = self.place();
+        let from = place.partial().min(place.history);
+        let found = |end: usize| lines.hashes.get(at + from..at + end).unwrap_or_default();
+        let (history, all) = (found(place.history), found(self.finished().end));
+        let others = all.iter().enumerate().filter(|(at, it)| {
+            let before = all.get(..*at).unwrap_or_default();
+            **it != 0 && !before.contains(it)
+        });
+        history.len() >= MANY && !repeats_itself(history)
+            || self.finished_is_at(lines, at)
+                && !repeats_itself(all)
+                && others.take(MANY).count() == MANY
     }
 
     /// Every place at which the lines of the view stand, as far as they are known to be there
@@ -291,16 +311,6 @@ impl Baseline {
 }
 
 impl View {
-    /// Whether the lines of its history are a block and the same block again, so that they may
-    /// come to stand where they stood although they are others.
-    fn repeats_itself(&self) -> bool {
-        let Inner { place, hashes, .. } = &*self.0;
-        let history = hashes.get(place.partial()..place.history).unwrap_or_default();
-        let repeats =
-            |period: usize| history.get(period..).is_some_and(|it| history.starts_with(it));
-        (1..=history.len() * 3 / 4).any(repeats)
-    }
-
     /// Which of the lines that the view had on its screen are not as they were, by their place
     /// among the newer ones, and where those below begin.
     fn rewritten(&self, newer: &Newer<'_>, at: usize) -> Result<(Vec<usize>, usize), Missed> {

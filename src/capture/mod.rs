@@ -19,6 +19,8 @@ mod grid;
 mod observe;
 mod screen;
 mod search;
+#[cfg(test)]
+mod simulated;
 mod since;
 mod text;
 mod view;

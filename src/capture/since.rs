@@ -87,6 +87,10 @@ impl Tmux {
     /// earlier view the screen. As a rule one round trip; where the earlier place is not found at
     /// once, a second one reads the whole history.
     ///
+    /// What leaves the pane as it would have been is not seen: text written over by the same text,
+    /// or a history that was cleared when nothing or one unfinished line had been seen, or before
+    /// the same lines were written again.
+    ///
     /// ```no_run
     /// # async fn example() -> Result<(), muxwire::Error> {
     /// let tmux = muxwire::Tmux::builder().build()?;
@@ -151,6 +155,8 @@ pub(super) struct Reading<'a> {
     above: Above,
     reckoning: Reckoning,
     guesses: usize,
+    /// The earlier place's row has been among what was read.
+    looked: bool,
 }
 
 impl<'a> Reading<'a> {
@@ -175,7 +181,7 @@ impl<'a> Reading<'a> {
             Some(place) if options.kind == Kind::Lines => Above::Row(place.row_to_read()),
             _ => Above::Nothing,
         };
-        Ok(Self { pane, earlier, base, options, above, reckoning, guesses: 0 })
+        Ok(Self { pane, earlier, base, options, above, reckoning, guesses: 0, looked: false })
     }
 
     /// Whether there is an earlier view.
@@ -245,8 +251,11 @@ impl<'a> Reading<'a> {
             lines: &lines,
             probes: &captures.probes,
             whole: self.above != Above::Nothing && lines.first_row == 0,
+            looked: self.looked,
         };
         let Some(outcome) = judge(self.earlier, self.base.as_ref(), &newer, kind) else {
+            let place = self.base.as_ref().map(Baseline::place);
+            self.looked |= place.is_some_and(|it| lines.line_at(it.row(), it.cut).is_some());
             self.look_further(reply.pane.history_size);
             return Ok(None);
         };
