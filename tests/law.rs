@@ -18,7 +18,7 @@ use muxwire::capture::{Baseline, Cursor, Delta};
 use support::{Release, Tap, block_on, on_each_release};
 
 /// Seeds that always run.
-const SEEDS: std::ops::Range<u64> = 0..40;
+const SEEDS: std::ops::Range<u64> = 0..30;
 /// Steps of one run.
 const STEPS: u32 = 120;
 

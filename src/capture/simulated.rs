@@ -2,7 +2,7 @@
 //! many more runs. The rules of the grid are those of `protocol-notes/07-captures.md`, notes 7.3
 //! and 7.7.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::indexing_slicing)]
 
 use proptest::prelude::*;
 
@@ -110,7 +110,6 @@ impl Grid {
     }
 
     fn pane(&self) -> Glance {
-        let number = |number: usize| u32::try_from(number).unwrap();
         Glance {
             id: PaneId::new(1),
             window_id: WindowId::new(1),
@@ -152,8 +151,7 @@ fn read(grid: &Grid, earlier: Option<&Baseline>) -> (Result<Vec<String>, Missed>
             let bottom = grid.rows.len() - 1;
             let (first, last) = (first.min(bottom), last.min(bottom));
             let (first, last) = (first.min(last), last.max(first));
-            let rows =
-                Rows { first: u32::try_from(first).unwrap(), last: u32::try_from(last).unwrap() };
+            let rows = Rows { first: number(first), last: number(last) };
             (rows, grid.capture(first, last))
         };
         let before_anchor = anchor.saturating_sub(1);
@@ -196,13 +194,13 @@ fn read(grid: &Grid, earlier: Option<&Baseline>) -> (Result<Vec<String>, Missed>
             Some(earlier) => compare(earlier, &newer),
             None => Verdict::Written((0..lines.lines.len()).collect(), false),
         };
-        let text = |at: &usize| String::from_utf8(lines.lines[*at].to_vec()).unwrap();
+        let text = |at: &usize| String::from_utf8_lossy(&lines.lines[*at]).into_owned();
         let result = match verdict {
             Verdict::Written(lines, _) => Ok(lines.iter().map(text).collect()),
             Verdict::Missed(missed) => Err(missed),
             Verdict::Further => {
-                let place = earlier.unwrap().place();
-                looked |= lines.line_at(place.row(), place.cut).is_some();
+                let place = earlier.map(Baseline::place);
+                looked |= place.is_some_and(|it| lines.line_at(it.row(), it.cut).is_some());
                 above = match above {
                     Above::Row(row) => Above::Around(row),
                     _ => Above::Everything,
@@ -212,6 +210,10 @@ fn read(grid: &Grid, earlier: Option<&Baseline>) -> (Result<Vec<String>, Missed>
         };
         return (result, View::new(&Server::for_tests(), &pane, &lines, None, 0));
     }
+}
+
+fn number(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 fn part(lines: &[Vec<u8>]) -> Part<'_> {
