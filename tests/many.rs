@@ -6,9 +6,11 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use muxwire::ErrorKind;
-use muxwire::capture::{Observation, PaneChange, Pattern, Scope, SearchOptions, SinceOptions};
+use muxwire::capture::{
+    Observation, Observed, PaneChange, Pattern, Scope, SearchOptions, SinceOptions,
+};
 use muxwire::model::PaneId;
+use muxwire::{ErrorKind, Tmux};
 use support::{CountingProxy, Release, Server, Tap, block_on, eventually, on_each_release};
 
 /// A server with so many more windows, each of which shows its number.
@@ -30,7 +32,7 @@ fn sixty_panes_are_read_in_few_round_trips() {
     on_each_release(|release| {
         let server = crowd(release, 60);
         let proxy = CountingProxy::new(&server);
-        let tmux = muxwire::Tmux::builder().socket_path(proxy.path()).build().unwrap();
+        let tmux = Tmux::builder().socket_path(proxy.path()).build().unwrap();
         let observe = |earlier: Option<&Observation>| {
             let options = SinceOptions::default();
             block_on(tmux.observe(Scope::Server, earlier, &options)).unwrap()
@@ -163,5 +165,91 @@ fn a_pane_that_ends_or_is_respawned_is_gone_or_new() {
         });
         assert!(next.panes.contains(&(other, PaneChange::Gone)), "{:?}", next.panes);
         assert_eq!((next.panes.len(), next.unchanged), (2, 1));
+    });
+}
+
+fn look(tmux: &Tmux, earlier: Option<&Observation>) -> Observed {
+    let scope = earlier.map_or(Scope::Server, Observation::scope);
+    block_on(tmux.observe(scope, earlier, &Default::default())).unwrap()
+}
+
+#[test]
+fn the_end_of_a_program_that_said_nothing_is_a_change() {
+    on_each_release(|release| {
+        let server = Server::start(release);
+        let tmux = server.handle();
+        server.set(["set-option", "-g", "remain-on-exit", "on"]);
+        server.set(["new-window", "-d", "-t", "main", "echo begun; read line"]);
+        eventually("its first line", || {
+            (server.tmux(["capture-pane", "-p", "-t", "%1"]).text().trim() == "begun").then_some(())
+        });
+        let first = look(&tmux, None);
+        assert_eq!((first.panes.len(), first.unchanged), (2, 0));
+        server.set(["send-keys", "-t", "%1", "Enter"]);
+        eventually("its end", || {
+            server.reap();
+            (server.show_of("%1", "#{pane_dead}") == "1").then_some(())
+        });
+        let ended = look(&tmux, Some(&first.observation));
+        let [(pane, PaneChange::Changed(delta))] = &*ended.panes else { panic!("{ended:?}") };
+        assert_eq!((pane.to_string().as_str(), delta.pane.dead), ("%1", true));
+        assert_eq!((ended.unchanged, delta.missed, delta.lines.len()), (1, None, 0));
+        let after = look(&tmux, Some(&ended.observation));
+        assert_eq!((after.panes.len(), after.unchanged), (0, 2), "{after:?}");
+    });
+}
+
+#[test]
+fn an_alternate_screen_that_comes_or_goes_is_a_change_though_it_is_blank() {
+    on_each_release(|release| {
+        let mut tap = Tap::open(release, 2_000);
+        let tmux = tap.server.handle();
+        let mut before = look(&tmux, None);
+        for (switch, on) in [("\x1b[?1049h", true), ("\x1b[?1049l", false)] {
+            tap.show(switch);
+            let after = look(&tmux, Some(&before.observation));
+            let [(_, PaneChange::Changed(delta))] = &*after.panes else { panic!("{after:?}") };
+            assert_eq!(delta.pane.alternate_on, on);
+            before = after;
+        }
+    });
+}
+
+#[test]
+fn a_window_in_several_sessions_is_told_as_of_the_one_that_is_observed() {
+    on_each_release(|release| {
+        let server = Server::start(release);
+        let tmux = server.handle();
+        server.set(["new-session", "-d", "-s", "other", "exec sleep 100000"]);
+        server.set(["link-window", "-s", "=main:0", "-t", "=other:7"]);
+        for (session, name, panes) in [("$0", "main", 1), ("$1", "other", 2)] {
+            let scope = Scope::Session(session.parse().unwrap());
+            let seen = block_on(tmux.observe(scope, None, &Default::default())).unwrap();
+            assert_eq!(seen.panes.len(), panes);
+            for (_, change) in &seen.panes {
+                let PaneChange::New(delta) = change else { panic!("{change:?}") };
+                assert_eq!(delta.pane.session_name, *name);
+                assert_eq!(delta.pane.session_id.to_string(), session);
+            }
+        }
+        let all = look(&tmux, None);
+        assert_eq!(all.panes.len(), 2);
+    });
+}
+
+#[test]
+fn panes_of_another_server_are_never_taken_for_those_that_were_listed() {
+    on_each_release(|release| {
+        let (first, second) = (Server::start(release), Server::start(release));
+        let switched = || CountingProxy::over(&[&first, &second]);
+        let proxy = switched();
+        let tmux = proxy.handle();
+        let observed = block_on(tmux.observe(Scope::Server, None, &Default::default()));
+        assert_eq!(observed.unwrap_err().kind(), ErrorKind::ServerChanged);
+        let proxy = switched();
+        let tmux = proxy.handle();
+        let pattern = Pattern::literal("x", true).unwrap();
+        let found = block_on(tmux.search(&pattern, &Default::default()));
+        assert_eq!(found.unwrap_err().kind(), ErrorKind::ServerChanged);
     });
 }

@@ -8,6 +8,9 @@ use crate::client::{Delivery, Error, ErrorKind, Server, Tmux};
 use crate::model::{PaneId, Plan, Row, SessionId, Text, Token, WindowId, entity};
 use crate::protocol::Command;
 
+/// About how many bytes of text are read in one round trip, one pane aside.
+const MAX_AT_ONCE: usize = 8 * 1024 * 1024;
+
 entity! {
     /// A pane at a glance: what is needed to read on in it, which costs the server little.
     pub struct Glance {
@@ -67,6 +70,23 @@ impl From<&PaneState> for Glance {
     }
 }
 
+impl Glance {
+    /// About how many bytes its screen holds, and so many rows above.
+    pub(super) fn bytes(&self, above: u32) -> usize {
+        self.height.saturating_add(above) as usize * self.width as usize
+    }
+}
+
+/// How many of these, which are read one after the other, are read in one round trip.
+pub(super) fn at_once(bytes: impl IntoIterator<Item = usize>) -> usize {
+    let mut sum = 0_usize;
+    let fits = |bytes: &usize| {
+        sum = sum.saturating_add(*bytes);
+        sum <= MAX_AT_ONCE
+    };
+    bytes.into_iter().take_while(fits).count().max(1)
+}
+
 /// Which panes are meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scope {
@@ -107,4 +127,17 @@ pub(super) async fn glance(tmux: &Tmux, scope: Scope) -> Result<(Server, Vec<Gla
     panes.sort_by_key(|pane| (pane.id, pane.session_id));
     panes.dedup_by_key(|pane| pane.id);
     Ok((server, panes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_in_one_round_trip_is_bounded_one_pane_aside() {
+        assert_eq!(at_once([2_000; 10]), 10);
+        assert_eq!(at_once([MAX_AT_ONCE / 3; 10]), 3);
+        assert_eq!(at_once([MAX_AT_ONCE + 1, 1]), 1);
+        assert_eq!(at_once([1, usize::MAX, usize::MAX]), 1);
+    }
 }

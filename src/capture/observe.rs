@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::ask::Ask;
-use super::glance::{Glance, Scope, glance};
+use super::ask::{Above, Ask};
+use super::glance::{Glance, Scope, at_once, glance};
 use super::since::{Delta, Reading, SinceOptions};
 use super::view::{Baseline, Signs, now};
 use crate::client::{Error, ErrorKind, Server, ServerIdentity, Tmux};
@@ -14,7 +14,24 @@ use crate::model::PaneId;
 pub struct Observation {
     scope: Scope,
     server: ServerIdentity,
-    views: BTreeMap<PaneId, Baseline>,
+    panes: BTreeMap<PaneId, Known>,
+}
+
+/// What is remembered of a pane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Known {
+    view: Baseline,
+    dead: bool,
+}
+
+impl Known {
+    /// Whether there is something to tell.
+    fn differs(&self, delta: &Delta) -> bool {
+        !delta.lines.is_empty()
+            || delta.missed.is_some()
+            || delta.pane.dead != self.dead
+            || delta.pane.alternate_on != self.view.is_alternate()
+    }
 }
 
 /// What became of a pane.
@@ -22,7 +39,7 @@ pub struct Observation {
 pub enum PaneChange {
     /// It was not there before, or another program was started in it: its screen.
     New(Box<Delta>),
-    /// Something was written in it.
+    /// Something was written in it, its program ended, or the alternate screen came or went.
     Changed(Box<Delta>),
     /// It is gone, or in another session or window.
     Gone,
@@ -58,26 +75,30 @@ impl Observation {
     /// About how many bytes it holds in memory.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
-        let views = self.views.values().map(|view| match view {
+        let views = self.panes.values().map(|known| match &known.view {
             Baseline::View(view) => view.held_bytes(),
             Baseline::Cursor(_) => 0,
         });
-        size_of::<Self>() + views.sum::<usize>() + self.views.len() * 2 * size_of::<Baseline>()
+        size_of::<Self>() + views.sum::<usize>() + self.panes.len() * 2 * size_of::<Known>()
     }
 
-    fn unchanged(&self, pane: &Glance) -> Option<&Baseline> {
-        let view = self.views.get(&pane.id)?;
+    fn unchanged(&self, pane: &Glance) -> Option<&Known> {
+        let known = self.panes.get(&pane.id)?;
         // Signs of now, whenever they were made: the time is that of the earlier look.
         let signs = Signs::of(pane, i64::MAX)?;
-        (view.signs() == Some(&signs)).then_some(view)
+        (known.view.signs() == Some(&signs)).then_some(known)
+    }
+
+    fn known(&self, pane: &Glance) -> Option<&Known> {
+        self.panes.get(&pane.id).filter(|known| known.view.is_of(pane.pid, pane.dead))
     }
 }
 
 impl Tmux {
     /// Tells which panes have changed since `earlier`, and what was written in them; without an
     /// earlier observation all are new. One round trip for the state of all panes, and one for
-    /// every dozen that may have changed. The state is of one instant; what each pane shows may be of
-    /// a later one.
+    /// every dozen that may have changed, fewer where much is to be read. The state is of one
+    /// instant; what each pane shows may be of a later one.
     ///
     /// # Errors
     ///
@@ -100,60 +121,79 @@ impl Tmux {
         if earlier.is_some_and(|earlier| earlier.server != server.identity) {
             return Err(Error::server_changed());
         }
-        let known = |pane: &Glance| {
-            let view = earlier?.views.get(&pane.id)?;
-            view.is_of(pane.pid, pane.dead).then_some(view)
-        };
-        let mut views = BTreeMap::new();
+        let mut known = BTreeMap::new();
         let mut readings = Vec::new();
         for pane in &panes {
             match earlier.and_then(|earlier| earlier.unchanged(pane)) {
-                Some(view) => {
-                    views.insert(pane.id, view.clone());
+                Some(same) => {
+                    known.insert(pane.id, same.clone());
                 }
-                None => readings.push(Reading::new(pane.id, known(pane), options, Some(&server))?),
+                None => {
+                    let was = earlier.and_then(|earlier| earlier.known(pane));
+                    let view = was.map(|was| &was.view);
+                    readings.push((pane, Reading::new(pane.id, view, options, Some(&server))?));
+                }
             }
         }
         let mut changes = Vec::new();
-        let mut unchanged = views.len();
+        let mut unchanged = known.len();
         while !readings.is_empty() {
-            let batch = std::mem::take(&mut readings);
-            let (asks, asked): (Vec<Ask<'_>>, _) =
-                (batch.iter().map(Reading::ask).collect(), now());
+            let asks = readings.iter().map(|(_, reading)| reading.ask());
+            let mut asks: Vec<Ask<'_>> = asks.collect();
+            let sizes = readings.iter().zip(&asks).map(|((pane, _), ask)| size(pane, ask));
+            asks.truncate(at_once(sizes));
+            let rest = readings.split_off(asks.len());
+            let (batch, asked) = (std::mem::replace(&mut readings, rest), now());
             let replies = Ask::run_all(&self.until(due), &asks).await?;
-            for ((mut reading, ask), reply) in batch.into_iter().zip(&asks).zip(replies) {
+            for (((pane, mut reading), ask), reply) in batch.into_iter().zip(&asks).zip(replies) {
                 let Some(reply) = reply else { continue };
-                let pane = reply.pane.id;
-                let delta = match reading.take(ask, &reply, asked) {
+                if reply.server.identity != server.identity {
+                    return Err(Error::server_changed());
+                }
+                let mut delta = match reading.take(ask, &reply, asked) {
                     Ok(Some(delta)) => delta,
                     Ok(None) => {
-                        readings.push(reading);
+                        readings.push((pane, reading));
                         continue;
                     }
                     // Another program was started in it just now.
                     Err(error) if error.kind() == ErrorKind::StaleCursor => {
-                        readings.push(Reading::new(pane, None, options, Some(&server))?);
+                        let fresh = Reading::new(pane.id, None, options, Some(&server))?;
+                        readings.push((pane, fresh));
                         continue;
                     }
                     Err(error) => return Err(error),
                 };
-                views.insert(pane, Baseline::View(delta.view.clone()));
-                let is_new = !reading.reads_on();
-                let says_something = !delta.lines.is_empty() || delta.missed.is_some();
-                if is_new {
-                    changes.push((pane, PaneChange::New(Box::new(delta))));
-                } else if says_something {
-                    changes.push((pane, PaneChange::Changed(Box::new(delta))));
-                } else {
-                    unchanged += 1;
+                // By itself a pane names the session that was used last.
+                delta.pane.session_id = pane.session_id;
+                delta.pane.session_name.clone_from(&pane.session_name);
+                let view = Baseline::View(delta.view.clone());
+                known.insert(pane.id, Known { view, dead: delta.pane.dead });
+                let was = earlier.and_then(|earlier| earlier.known(pane));
+                match was.filter(|_| reading.reads_on()) {
+                    None => changes.push((pane.id, PaneChange::New(Box::new(delta)))),
+                    Some(was) if was.differs(&delta) => {
+                        changes.push((pane.id, PaneChange::Changed(Box::new(delta))));
+                    }
+                    Some(_) => unchanged += 1,
                 }
             }
         }
-        let before = earlier.into_iter().flat_map(|earlier| earlier.views.keys());
-        let gone = before.filter(|pane| !views.contains_key(pane));
+        let before = earlier.into_iter().flat_map(|earlier| earlier.panes.keys());
+        let gone = before.filter(|pane| !known.contains_key(pane));
         changes.extend(gone.map(|pane| (*pane, PaneChange::Gone)));
         changes.sort_by_key(|(pane, _)| *pane);
-        let observation = Observation { scope, server: server.identity, views };
+        let observation = Observation { scope, server: server.identity, panes: known };
         Ok(Observed { server, panes: changes, unchanged, observation })
     }
+}
+
+/// About how many bytes of text are asked of a pane.
+fn size(pane: &Glance, ask: &Ask<'_>) -> usize {
+    let above = match ask.place {
+        None | Some((Above::Nothing, _)) => 0,
+        Some((Above::Row(row), _)) => pane.history_size.saturating_sub(row),
+        Some((Above::Around(_) | Above::Everything, _)) => pane.history_size,
+    };
+    pane.bytes(above)
 }

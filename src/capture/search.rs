@@ -7,7 +7,7 @@ use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 
 use super::CaptureOptions;
 use super::ask::{Ask, Reply};
-use super::glance::{Glance, Scope, glance};
+use super::glance::{Glance, Scope, at_once, glance};
 use super::screen::take_banner;
 use super::text::drop_blanks;
 use crate::client::{Delivery, Error, ErrorKind, Server, Tmux};
@@ -17,8 +17,6 @@ use crate::model::{PaneId, SessionId, Text, WindowId};
 pub const MAX_PATTERN: usize = 4_096;
 /// Largest compiled pattern, in bytes.
 const MAX_COMPILED: usize = 1024 * 1024;
-/// About how many bytes of text are read in one round trip, one pane aside.
-const MAX_AT_ONCE: usize = 8 * 1024 * 1024;
 
 /// Turns to search: what waits for one holds no text, and no more threads than these match.
 static TURNS: Semaphore = Semaphore::const_new(4);
@@ -173,7 +171,9 @@ impl Tmux {
         let found = Matches { server, matches: Vec::new(), panes_searched: 0, truncated: false };
         let mut search = Search { pattern: pattern.clone(), options: *options, found, _turn: turn };
         while !panes.is_empty() && !search.found.truncated {
-            let rest = panes.split_off(at_once(&panes, options.history));
+            let above = |pane: &Glance| if options.history { pane.history_size } else { 0 };
+            let sizes = panes.iter().map(|pane| pane.bytes(above(pane)));
+            let rest = panes.split_off(at_once(sizes));
             let batch = std::mem::replace(&mut panes, rest);
             let asks: Vec<Ask<'static>> =
                 batch.iter().map(|pane| Ask::content(pane.id, content)).collect();
@@ -264,17 +264,6 @@ fn late(delivery: Delivery) -> Error {
     let message = "the search took too long; search fewer panes, without their history, or for \
                    a simpler pattern";
     Error::new(ErrorKind::Deadline, delivery, message)
-}
-
-/// How many of the panes are read in one round trip.
-fn at_once(panes: &[Glance], history: bool) -> usize {
-    let mut bytes = 0_usize;
-    let fits = |pane: &&Glance| {
-        let rows = pane.height.saturating_add(if history { pane.history_size } else { 0 });
-        bytes = bytes.saturating_add(rows as usize * pane.width as usize);
-        bytes <= MAX_AT_ONCE
-    };
-    panes.iter().take_while(fits).count().max(1)
 }
 
 /// At most so many bytes of a line, a quarter of them in front of a place, and no part of a
