@@ -256,6 +256,26 @@ fn observe_tells_which_panes_are_new_changed_and_gone() {
 }
 
 #[test]
+fn observe_keeps_the_newest_lines_that_an_answer_holds() {
+    let mut tap = Tap::open(releases().last().unwrap(), 2_000);
+    let mut mcp = Mcp::on(&tap.server, &["--max-response-bytes", "8192"]);
+    let first = mcp.call("observe", json!({}));
+    // Each byte takes two in the answer and four in its text.
+    let line = |number: usize| format!("{}{number}", "\"".repeat(60));
+    tap.lines((1..=200).map(line));
+    let answer = mcp.call("observe", json!({"cursor": first["cursor"]}));
+    let change = &answer["panes"][0];
+    let shown = lines(change);
+    assert!((5..20).contains(&shown.len()), "{}", shown.len());
+    let newest: Vec<String> = (201 - shown.len()..=200).map(line).collect();
+    assert_eq!(
+        (shown, &answer["truncated"]),
+        (newest.iter().map(String::as_str).collect(), &json!(true))
+    );
+    assert_eq!(change["truncated_lines"], 200 - newest.len());
+}
+
+#[test]
 fn observe_waits_for_a_change_and_no_longer_and_holds_nobody_up() {
     let (mut tap, mut mcp) = tap(releases().last().unwrap());
     let first = mcp.call("observe", json!({"session_id": "$0"}));

@@ -30,8 +30,10 @@ const DEFAULT_BYTES: usize = 128_000;
 const LINES_EACH: usize = 200;
 /// How long a wait for changes may be, in seconds.
 const LONGEST_WAIT: f64 = 120.0;
-/// How often is looked while nothing has changed.
+/// How long is waited between two looks while nothing has changed, at least.
 const LOOK_AGAIN: Duration = Duration::from_millis(40);
+/// How many times as long as the look took, so that a wait costs the server a small part of its time.
+const REST: u32 = 10;
 
 pub(crate) const TOOLS: &[Tool] = &[
     Tool {
@@ -268,6 +270,7 @@ async fn observe(call: &Call, arguments: Arguments) -> Result<Answer, Failure> {
     let mut before = earlier.as_ref().map(|(_, earlier)| Arc::clone(earlier));
     let observed = loop {
         // A wait is bounded by itself, each look by the request deadline.
+        let begun_look = Instant::now();
         let tmux = call.fresh_tmux()?;
         let observed = tmux.observe(scope, before.as_deref(), &options).await;
         let observed = observed.map_err(|error| match error.kind() {
@@ -279,11 +282,13 @@ async fn observe(call: &Call, arguments: Arguments) -> Result<Answer, Failure> {
             _ => call.explain(error),
         })?;
         let observed = call.seen(observed.server.identity, &begun, observed)?.what;
-        if !observed.panes.is_empty() || Instant::now() + LOOK_AGAIN > until {
+        let looked = Instant::now();
+        if !observed.panes.is_empty() || looked >= until {
             break observed;
         }
         before = Some(Arc::new(observed.observation));
-        tokio::time::sleep(LOOK_AGAIN).await;
+        let rest = LOOK_AGAIN.max((looked - begun_look) * REST);
+        tokio::time::sleep_until(until.min(looked + rest)).await;
     };
     let looks = earlier.map_or(0, |(cursor, _)| cursor.position.saturating_add(1));
     let cursor = PageCursor { form: Form::Observation, capture: fresh_bits()?, position: looks };
@@ -291,12 +296,20 @@ async fn observe(call: &Call, arguments: Arguments) -> Result<Answer, Failure> {
     let bytes = observation.held_bytes();
     call.keep(cursor.capture, Kept::Observation(Arc::new(observation)), bytes)?;
     let mut rows: Vec<Change> = panes.into_iter().map(Change::new).collect();
-    let truncated = share(&mut rows, DEFAULT_BYTES);
-    Ok(Answer::new()
-        .field("cursor", cursor.to_string())
-        .serialized("panes", &rows)?
-        .field("unchanged", unchanged)
-        .field("truncated", truncated))
+    let mut most = DEFAULT_BYTES;
+    loop {
+        let truncated = share(&mut rows, most);
+        let answer = Answer::new()
+            .field("cursor", cursor.to_string())
+            .serialized("panes", &rows)?
+            .field("unchanged", unchanged)
+            .field("truncated", truncated);
+        // How much the lines take in an answer depends on what is in them.
+        match answer.within(call.context.options.max_response_bytes) {
+            Err(_) if most > 0 => most /= 2,
+            answer => return answer,
+        }
+    }
 }
 
 /// What a cursor of observe leads to.
@@ -368,12 +381,13 @@ impl ChangeDelta {
     }
 }
 
-/// Cuts the oldest lines of the panes that have most, so that all together hold no more than `most` bytes; whether
-/// anything is cut, by this or before.
+/// Cuts the oldest lines of the panes that have most, so that all together hold no more than `most` bytes, an end of
+/// line included; whether anything is cut, by this or before.
 fn share(rows: &mut [Change], most: usize) -> bool {
     let mut deltas: Vec<&mut ChangeDelta> =
         rows.iter_mut().filter_map(|row| row.delta.as_mut()).collect();
-    let size = |delta: &ChangeDelta| delta.lines.iter().map(String::len).sum::<usize>();
+    let weight = |line: &String| line.len() + 1;
+    let size = |delta: &ChangeDelta| delta.lines.iter().map(weight).sum::<usize>();
     deltas.sort_by_key(|delta| size(delta));
     let (mut room, count) = (most, deltas.len());
     for (index, delta) in deltas.iter_mut().enumerate() {
@@ -381,13 +395,13 @@ fn share(rows: &mut [Change], most: usize) -> bool {
         let mut bytes = size(delta);
         let cut = delta.lines.iter().take_while(|line| {
             let goes = bytes > share;
-            bytes -= if goes { line.len() } else { 0 };
+            bytes -= if goes { weight(line) } else { 0 };
             goes
         });
         let cut = cut.count();
         delta.truncated_lines += cut;
         delta.truncated_bytes += delta.lines.drain(..cut).map(|line| line.len()).sum::<usize>();
-        room -= bytes.min(room);
+        room -= bytes;
     }
     deltas.iter().any(|delta| delta.truncated_lines > 0 || delta.truncated_bytes > 0)
 }
