@@ -240,6 +240,41 @@ fn watch_prints_each_line_once_until_the_pane_is_gone() {
 }
 
 #[test]
+fn watch_holds_the_line_that_is_not_finished_whatever_is_rewritten_above_it() {
+    on_each_release(|release| {
+        let mut tap = Tap::open(release, 2_000);
+        tap.lines((0..40).map(|number| number.to_string()));
+        tap.show("one 10%\r\ntwo 10%\r\nquestion? ");
+        let mut command = muxwire(tap.server.directory());
+        command.arg("-S").arg(tap.server.socket()).args(["watch", &tap.pane.to_string()]);
+        let output = tap.server.directory().join("output");
+        command
+            .stdout(std::fs::File::create(&output).unwrap())
+            .stderr(std::process::Stdio::piped());
+        let child = command.spawn().unwrap();
+        let mut seen = 0;
+        let mut prints = |text: &str| {
+            let new = || std::fs::read_to_string(&output).unwrap()[seen..].to_owned();
+            eventually(text, || (new().len() >= text.len()).then_some(()));
+            assert_eq!(new(), text);
+            seen += text.len();
+        };
+        let screen: String = (19..40).map(|number| format!("{number}\n")).collect();
+        prints(&(screen + "one 10%\ntwo 10%\n"));
+        tap.show("\x1b[s\x1b[2A\rone 50%\x1b[u");
+        prints("one 50%\n");
+        tap.show("\x1b[?1049h\x1b[Hfull\r\nscreen");
+        prints("full\nscreen\n");
+        tap.show("\x1b[?1049l");
+        tap.show("yes\r\nanswered\r\nnext? ");
+        prints("question? yes\nanswered\n");
+        tap.set("kill-pane", &[]);
+        assert_eq!(child.wait_with_output().unwrap().status.code(), Some(1));
+        prints("next?\n");
+    });
+}
+
+#[test]
 fn bad_input_is_a_clear_error_with_its_own_status() {
     let directory = directory();
     let home = directory.path();

@@ -35,7 +35,14 @@ pub(super) async fn run(tmux: Tmux, options: Options) -> Result<ExitCode, Failur
     let mut earlier = options.since.map(Baseline::Cursor);
     let mut tail = Tail::default();
     loop {
-        let delta = tmux.since(options.pane, earlier.as_ref(), &SinceOptions::default()).await?;
+        let delta = tmux.since(options.pane, earlier.as_ref(), &SinceOptions::default()).await;
+        let delta = match delta {
+            Ok(delta) => delta,
+            Err(error) => {
+                print(tail.rest())?;
+                return Err(error.into());
+            }
+        };
         let is_over = delta.pane.dead;
         let says_something = !delta.lines.is_empty() || delta.missed.is_some();
         let text = if options.json {
@@ -44,7 +51,7 @@ pub(super) async fn run(tmux: Tmux, options: Options) -> Result<ExitCode, Failur
             if let Some(missed) = delta.missed {
                 show::complain(&format!("lines may be missing here: {}", missed.as_str()))?;
             }
-            tail.take(&delta) + if is_over { tail.rest() } else { "" }
+            tail.take(&delta, earlier.is_some()) + if is_over { tail.rest() } else { "" }
         };
         if !print(&text)? || is_over {
             return Ok(ExitCode::SUCCESS);
@@ -61,26 +68,25 @@ struct Tail {
 }
 
 impl Tail {
-    /// What there is to print.
-    fn take(&mut self, delta: &Delta) -> String {
-        let mut text = String::new();
-        let held = std::mem::take(&mut self.unfinished);
-        let goes_on = delta.unfinished && delta.lines.is_empty() && delta.missed.is_none();
-        if goes_on {
-            self.unfinished = held;
+    /// What there is to print. Without an earlier look the lines are the screen.
+    fn take(&mut self, delta: &Delta, reads_on: bool) -> String {
+        let mut text: String = delta.lines.iter().flat_map(|line| [line, "\n"]).collect();
+        if delta.pane.alternate_on {
+            // What stood on the other screen may be written on when that is back.
             return text;
         }
+        let is_screen = !reads_on || delta.missed.is_some();
+        let last = delta.lines.last().filter(|last| is_screen || **last == delta.view.last_line());
+        if delta.unfinished && last.is_none() {
+            // All this was rewritten above the one that is held.
+            return text;
+        }
+        let held = std::mem::take(&mut self.unfinished);
         // It was written on if it is among the lines again, and else is whole.
         if !delta.last_rewritten && delta.missed.is_none() {
-            text.push_str(&held);
+            text.insert_str(0, &held);
         }
-        for line in &delta.lines {
-            text.push_str(line);
-            text.push('\n');
-        }
-        if delta.unfinished
-            && let Some(last) = delta.lines.last()
-        {
+        if let (true, Some(last)) = (delta.unfinished, last) {
             self.unfinished = text.split_off(text.len() - last.len() - 1);
         }
         text
