@@ -37,13 +37,18 @@ impl Call {
         cursor.to_string()
     }
 
-    /// Keeps something that is no metadata.
+    /// Keeps something that is to be read on.
     ///
     /// # Errors
     /// `capacity` if it is larger than all that may be kept.
     pub(crate) fn keep(&self, id: u128, what: Kept, bytes: usize) -> Result<(), Failure> {
+        let kind = match what {
+            Kept::Metadata(_) => Kind::Metadata,
+            Kept::Place(_) => Kind::Places,
+            Kept::Observation(_) | Kept::Matches(_) => Kind::Findings,
+        };
         let mut kept = self.context.captures.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.keep(id, Kind::Panes, what, bytes, Instant::now()).map_err(|_| {
+        kept.keep(id, kind, what, bytes, Instant::now()).map_err(|_| {
             let message = "It is more than can be remembered; ask for fewer panes.";
             Failure::new(Code::Capacity, message).delivery(crate::Delivery::Observed)
         })

@@ -11,8 +11,10 @@ pub(crate) const TTL: Duration = Duration::from_secs(30);
 pub(crate) const MAX_CAPTURES: usize = 16;
 /// How long what is known of panes is kept after it was last made.
 pub(crate) const PANES_TTL: Duration = Duration::from_secs(3_600);
-/// How much of that is kept at most.
-pub(crate) const MAX_PANES: usize = 256;
+/// How many places in panes are kept at most. A cursor knows its place in short, too.
+pub(crate) const MAX_PLACES: usize = 256;
+/// How many observations and searches are kept at most. Their cursors are worth nothing without.
+pub(crate) const MAX_FINDINGS: usize = 64;
 /// How many bytes all may hold together.
 pub(crate) const MAX_BYTES: usize = 8 * 1024 * 1024;
 
@@ -21,22 +23,25 @@ pub(crate) const MAX_BYTES: usize = 8 * 1024 * 1024;
 pub(crate) enum Kind {
     /// Metadata of a server.
     Metadata,
-    /// What is known of panes: places in their text, observations, matches.
-    Panes,
+    /// Places in the text of panes.
+    Places,
+    /// What was observed or found in many panes.
+    Findings,
 }
 
 impl Kind {
     fn ttl(self) -> Duration {
         match self {
             Self::Metadata => TTL,
-            Self::Panes => PANES_TTL,
+            Self::Places | Self::Findings => PANES_TTL,
         }
     }
 
     fn most(self) -> usize {
         match self {
             Self::Metadata => MAX_CAPTURES,
-            Self::Panes => MAX_PANES,
+            Self::Places => MAX_PLACES,
+            Self::Findings => MAX_FINDINGS,
         }
     }
 }
@@ -178,19 +183,23 @@ mod tests {
     }
 
     #[test]
-    fn places_in_panes_put_out_no_metadata_but_for_bytes_and_stay_longer() {
+    fn places_in_panes_put_out_nothing_else_but_for_bytes_and_stay_longer() {
         let (mut retention, now) = (Retention::default(), Instant::now());
         retention.keep(0, Kind::Metadata, "", 1, now).unwrap();
-        for id in 1..=99 {
-            retention.keep(id, Kind::Panes, "", 1, now).unwrap();
+        retention.keep(1, Kind::Findings, "", 1, now).unwrap();
+        for id in 2..=99 {
+            retention.keep(id, Kind::Places, "", 1, now).unwrap();
         }
         assert_eq!(ids(&mut retention, now), (0..=99).collect::<Vec<_>>());
         assert_eq!(ids(&mut retention, now + TTL), (1..=99).collect::<Vec<_>>());
         assert_eq!(ids(&mut retention, now + PANES_TTL), []);
+        retention.keep(0, Kind::Metadata, "", 1, now).unwrap();
+        retention.keep(1, Kind::Findings, "", 1, now).unwrap();
         for id in 0..300 {
-            retention.keep(1_000 + id, Kind::Panes, "", 1, now).unwrap();
+            retention.keep(1_000 + id, Kind::Places, "", 1, now).unwrap();
         }
-        assert_eq!(retention.kept.len(), MAX_PANES);
+        assert_eq!(ids(&mut retention, now), [0, 1]);
+        assert_eq!(retention.kept.len(), 2 + MAX_PLACES);
     }
 
     #[test]

@@ -256,6 +256,19 @@ fn observe_tells_which_panes_are_new_changed_and_gone() {
 }
 
 #[test]
+fn what_is_read_of_single_panes_puts_out_no_observation() {
+    let (mut tap, mut mcp) = tap(releases().last().unwrap());
+    let first = mcp.call("observe", json!({}));
+    let pane = tap.pane.to_string();
+    for number in 0..300 {
+        tap.show(format!("{number}\r"));
+        mcp.call("capture_pane", json!({"pane_id": pane}));
+    }
+    let answer = mcp.call("observe", json!({"cursor": first["cursor"]}));
+    assert_eq!(changes(&answer), [(&*pane, "changed", vec!["299"])]);
+}
+
+#[test]
 fn observe_keeps_the_newest_lines_that_an_answer_holds() {
     let mut tap = Tap::open(releases().last().unwrap(), 2_000);
     let mut mcp = Mcp::on(&tap.server, &["--max-response-bytes", "8192"]);
