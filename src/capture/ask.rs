@@ -312,7 +312,11 @@ pub(super) fn undecodable(error: DecodeError) -> Error {
 fn lines(capture: &[u8]) -> Part<'_> {
     let capture = capture.strip_suffix(b"\n").unwrap_or(capture);
     let mut lines = Vec::with_capacity(memchr_iter(b'\n', capture).count() + 1);
-    lines.extend(capture.split(|&byte| byte == b'\n'));
+    let mut start = 0;
+    for end in memchr_iter(b'\n', capture).chain([capture.len()]) {
+        lines.push(capture.get(start..end).unwrap_or_default());
+        start = end + 1;
+    }
     lines
 }
 

@@ -29,9 +29,13 @@ pub(super) fn hash(line: &[u8]) -> u64 {
 /// Lines as text, invalid UTF-8 replaced, and how many bytes that was.
 pub(super) fn decode<'a>(lines: impl Iterator<Item = &'a [u8]>) -> (Vec<String>, usize) {
     let mut replaced = 0;
-    let lines = lines.map(|line| {
-        replaced += invalid_bytes(line);
-        String::from_utf8_lossy(line).into_owned()
+    let lines = lines.map(|line| match std::str::from_utf8(line) {
+        // Nearly always, and many times as fast as looking for the places where it is not.
+        Ok(text) => text.to_owned(),
+        Err(_) => {
+            replaced += invalid_bytes(line);
+            String::from_utf8_lossy(line).into_owned()
+        }
     });
     (lines.collect(), replaced)
 }
