@@ -5,6 +5,7 @@
 mod support;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use muxwire::capture::{
     Observation, Observed, PaneChange, Pattern, Scope, SearchOptions, SinceOptions,
@@ -48,7 +49,7 @@ fn sixty_panes_are_read_in_few_round_trips() {
             assert_eq!(delta.lines, expected);
         }
         // A second later all that was written is known to be old.
-        std::thread::sleep(std::time::Duration::from_millis(1_100));
+        std::thread::sleep(Duration::from_millis(1_100));
         let second = observe(Some(&first.observation));
         proxy.all();
         let third = observe(Some(&second.observation));
@@ -241,7 +242,10 @@ fn a_window_in_several_sessions_is_told_as_of_the_one_that_is_observed() {
 fn panes_of_another_server_are_never_taken_for_those_that_were_listed() {
     on_each_release(|release| {
         let (first, second) = (Server::start(release), Server::start(release));
-        let switched = || CountingProxy::over(&[&first, &second]);
+        let switched = || {
+            let mut sockets = vec![second.socket().to_owned(), first.socket().to_owned()];
+            CountingProxy::to(move || sockets.pop().expect("no more than two connections"))
+        };
         let proxy = switched();
         let tmux = proxy.handle();
         let observed = block_on(tmux.observe(Scope::Server, None, &Default::default()));
@@ -251,5 +255,31 @@ fn panes_of_another_server_are_never_taken_for_those_that_were_listed() {
         let pattern = Pattern::literal("x", true).unwrap();
         let found = block_on(tmux.search(&pattern, &Default::default()));
         assert_eq!(found.unwrap_err().kind(), ErrorKind::ServerChanged);
+    });
+}
+
+#[test]
+fn a_pane_that_ends_between_the_list_and_its_turn_is_gone() {
+    on_each_release(|release| {
+        let mut tap = Tap::open(release, 2_000);
+        tap.lines(["one"]);
+        // So that what is remembered has signs, by which a pane is known to be unchanged.
+        std::thread::sleep(Duration::from_millis(1_100));
+        let mut kill = tap.server.command();
+        kill.args(["kill-pane", "-t", &tap.pane.to_string()]);
+        let (socket, mut connections) = (tap.server.socket().to_owned(), 0);
+        let proxy = CountingProxy::to(move || {
+            connections += 1;
+            if connections == 4 {
+                assert!(kill.status().unwrap().success());
+            }
+            socket.clone()
+        });
+        let tmux = proxy.handle();
+        let first = look(&tmux, None);
+        tap.lines(["two"]);
+        let gone = look(&tmux, Some(&first.observation));
+        assert_eq!(gone.panes, [(tap.pane, PaneChange::Gone)]);
+        assert_eq!(gone.unchanged, 1);
     });
 }

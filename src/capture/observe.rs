@@ -138,7 +138,10 @@ impl Tmux {
         let mut changes = Vec::new();
         let mut unchanged = known.len();
         while !readings.is_empty() {
-            let asks = readings.iter().map(|(_, reading)| reading.ask());
+            // Those with the signs of before are left out already; a command that fails inside a
+            // condition would not stop the list of a pane that has ended meanwhile.
+            let ask = |reading: &Reading<'_>| Ask { unless: None, ..reading.ask() };
+            let asks = readings.iter().map(|(_, reading)| ask(reading));
             let mut asks: Vec<Ask<'_>> = asks.collect();
             let sizes = readings.iter().zip(&asks).map(|((pane, _), ask)| size(pane, ask));
             asks.truncate(at_once(sizes));

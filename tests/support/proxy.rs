@@ -47,22 +47,20 @@ enum Event {
 
 impl CountingProxy {
     pub(crate) fn new(server: &Server) -> Self {
-        Self::over(&[server])
+        let server = server.socket().to_owned();
+        Self::to(move || server.clone())
     }
 
-    /// Each connection goes to the next of these servers, further ones to the last.
-    pub(crate) fn over(servers: &[&Server]) -> Self {
+    /// Each connection goes to where it is then said.
+    pub(crate) fn to(mut next: impl FnMut() -> PathBuf + Send + 'static) -> Self {
         let directory = directory();
         let path = directory.path().join("proxy");
         let listener = UnixListener::bind(&path).expect("a socket");
-        let mut servers: Vec<PathBuf> =
-            servers.iter().rev().map(|server| server.socket().to_owned()).collect();
         let (report, traffic) = channel();
         let thread = std::thread::spawn(move || {
             for client in listener.incoming() {
                 let client = client.expect("a client");
-                let next = if servers.len() > 1 { servers.pop() } else { servers.last().cloned() };
-                let Ok(server) = UnixStream::connect(next.expect("a server")) else { return };
+                let Ok(server) = UnixStream::connect(next()) else { return };
                 if report.send(relay(&client, &server)).is_err() {
                     return; // the connection that `drop` made
                 }
