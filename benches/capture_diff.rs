@@ -33,8 +33,8 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// How long a table measures each case.
 const TABLE: Duration = Duration::from_secs(2);
-/// How long one sample takes at least: the clock is no finer.
-const SAMPLE: Duration = Duration::from_micros(200);
+/// How long one sample takes at least, if a hundred differences do: the clock is no finer.
+const SAMPLE_MICROS: f64 = 200.0;
 
 fn by_similar(case: &Case) -> Vec<DiffOp> {
     capture_diff_slices(Algorithm::Myers, &case.older, &case.newer)
@@ -51,9 +51,8 @@ fn by_differ(case: &Case, count: usize) -> f64 {
 }
 
 fn side_by_side(case: &Case) {
-    let single = Duration::from_secs_f64(by_differ(case, 1).max(0.1) / 1e6);
-    let count = SAMPLE.as_nanos().div_ceil(single.as_nanos().max(1)).clamp(1, 100);
-    let count = usize::try_from(count).unwrap_or(1);
+    let is_enough = |count: &usize| by_differ(case, *count) * *count as f64 >= SAMPLE_MICROS;
+    let count = [1, 10].into_iter().find(is_enough).unwrap_or(100);
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let end = Instant::now() + if support::is_trial() { Duration::ZERO } else { TABLE };
     while ours.is_empty() || Instant::now() < end {

@@ -1,5 +1,8 @@
 //! Rows before and after a change, for measuring what it costs to tell the change.
 
+// Each bench uses a part of this.
+#![allow(dead_code)]
+
 use muxwire::capture::{Differ, Difference};
 
 /// Rows, and what became of them.
