@@ -879,3 +879,17 @@ fn lines_that_recur_where_others_stood_in_a_full_history_are_not_taken_for_them(
         }
     });
 }
+
+#[test]
+fn a_blank_pane_that_is_made_narrower_has_missed_nothing() {
+    on_each_release(|release| {
+        let tap = Tap::open(release, 2_000);
+        let mut reader = Reader::new(&tap);
+        assert_eq!(reader.lines(&tap), [""; 0]);
+        tap.set("resize-window", &["-x", "40"]);
+        assert_eq!(reader.lines(&tap), [""; 0]);
+        reader.restart(&tap);
+        tap.set("resize-window", &["-x", "60"]);
+        assert_eq!(reader.lines(&tap), [""; 0]);
+    });
+}

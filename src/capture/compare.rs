@@ -75,6 +75,11 @@ pub(super) struct Newer<'a> {
 }
 
 impl Newer<'_> {
+    /// Whether nothing is there, in the history either.
+    fn is_blank(&self) -> bool {
+        self.pane.history_size == 0 && self.lines.lines.is_empty()
+    }
+
     fn may_be_trimmed(&self) -> bool {
         let Glance { history_size, height, history_limit, .. } = *self.pane;
         may_be_trimmed(history_size, height, history_limit)
@@ -114,6 +119,9 @@ pub(super) fn compare(older: &Baseline, newer: &Newer<'_>) -> Verdict {
     let (place, lines) = (older.place(), newer.lines);
     let same_rows =
         place.width == newer.pane.width && place.history_limit == newer.pane.history_limit;
+    if place.count == 0 && place.history_size == 0 && newer.is_blank() {
+        return Verdict::Written(Vec::new(), false);
+    }
     let expected = lines.line_at(place.row(), place.cut).filter(|_| same_rows);
     let stands = expected.filter(|at| older.history_is_at(lines, *at));
     if let Some(at) = stands.filter(|at| is_only_place(older, newer, *at)) {
