@@ -88,7 +88,7 @@ impl Tmux {
     /// once, a second one reads the whole history.
     ///
     /// What leaves the pane as it would have been is not seen: text written over by the same text,
-    /// or a history that was cleared when nothing or one unfinished line had been seen, or before
+    /// or a history that was cleared when at most one line had been seen, or before
     /// the same lines were written again.
     ///
     /// ```no_run
