@@ -224,13 +224,16 @@ fn watch_prints_each_line_once_until_the_pane_is_gone() {
         let child = command.spawn().unwrap();
         let printed = || std::fs::read_to_string(&output).unwrap();
         eventually("the screen", || (printed() == "before\n").then_some(()));
-        tap.show("unfin");
+        // Longer than what is remembered of a last line.
+        let long = "x".repeat(300);
+        tap.show(&long);
+        tap.show(format!("{long} unfin"));
         tap.show("ished\r\n10%");
         eventually("a finished line", || printed().ends_with("unfinished\n").then_some(()));
         tap.show("\r50%\r100%\r\n");
         tap.lines((0..200).map(|number| number.to_string()));
         let numbers: String = (0..200).map(|number| format!("{number}\n")).collect();
-        let expected = format!("before\nunfinished\n100%\n{numbers}");
+        let expected = format!("before\n{long}{long} unfinished\n100%\n{numbers}");
         eventually("all lines", || (printed().len() == expected.len()).then_some(()));
         assert_eq!(printed(), expected);
         tap.set("kill-pane", &[]);

@@ -1,7 +1,5 @@
 //! One pane read once.
 
-use std::borrow::Cow;
-
 use super::ask::{Above, Ask, Reckoning};
 use super::glance::Glance;
 use super::grid::{Lines, Part};
@@ -159,14 +157,6 @@ impl Tmux {
         let (lines, replaced_bytes) = decode(lines.into_iter().skip(lines_dropped));
         let (server, pane) = (reply.server, reply.state.ok_or_else(Error::no_proof)?);
         Ok(Screen { server, pane, lines, lines_dropped, replaced_bytes, banner, view })
-    }
-}
-
-impl View {
-    /// The last line that was seen, which may be written on.
-    #[must_use]
-    pub fn last_line(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.0.last)
     }
 }
 

@@ -64,6 +64,8 @@ pub struct Delta {
     /// finished line once over successive calls. The last one may be unfinished; it comes again
     /// when it was written on. Without an earlier view, or where something was missed: the screen.
     pub lines: Vec<String>,
+    /// The pane's last line is the last of the lines.
+    pub ends_with_last: bool,
     /// The cursor stands on the pane's last line, which may be written on.
     pub unfinished: bool,
     /// The line that was the last one before was written on: it is among the lines again.
@@ -270,6 +272,7 @@ impl<'a> Reading<'a> {
             }
             Outcome::Screen(missed) => {
                 delta.missed = missed;
+                delta.ends_with_last = !lines.screen.is_empty();
                 delta.keep_newest(lines.screen.iter().copied(), self.options);
             }
             Outcome::Rows(rows) => {
@@ -278,6 +281,7 @@ impl<'a> Reading<'a> {
             }
             Outcome::Lines(written, last) => {
                 delta.last_rewritten = last;
+                delta.ends_with_last = written.last().is_some_and(|at| at + 1 == lines.lines.len());
                 let lines = written.iter().filter_map(|at| lines.lines.get(*at));
                 delta.keep_newest(lines.map(|line| line.as_ref()), self.options);
             }
@@ -373,6 +377,7 @@ impl Delta {
             server: reply.server.clone(),
             pane: reply.pane.clone(),
             lines: Vec::new(),
+            ends_with_last: false,
             unfinished: false,
             last_rewritten: false,
             missed: None,

@@ -51,7 +51,7 @@ pub(super) async fn run(tmux: Tmux, options: Options) -> Result<ExitCode, Failur
             if let Some(missed) = delta.missed {
                 show::complain(&format!("lines may be missing here: {}", missed.as_str()))?;
             }
-            tail.take(&delta, earlier.is_some()) + if is_over { tail.rest() } else { "" }
+            tail.take(&delta) + if is_over { tail.rest() } else { "" }
         };
         if !print(&text)? || is_over {
             return Ok(ExitCode::SUCCESS);
@@ -68,15 +68,14 @@ struct Tail {
 }
 
 impl Tail {
-    /// What there is to print. Without an earlier look the lines are the screen.
-    fn take(&mut self, delta: &Delta, reads_on: bool) -> String {
+    /// What there is to print.
+    fn take(&mut self, delta: &Delta) -> String {
         let mut text: String = delta.lines.iter().flat_map(|line| [line, "\n"]).collect();
         if delta.pane.alternate_on {
             // What stood on the other screen may be written on when that is back.
             return text;
         }
-        let is_screen = !reads_on || delta.missed.is_some();
-        let last = delta.lines.last().filter(|last| is_screen || **last == delta.view.last_line());
+        let last = delta.lines.last().filter(|_| delta.ends_with_last);
         if delta.unfinished && last.is_none() {
             // All this was rewritten above the one that is held.
             return text;
