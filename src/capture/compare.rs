@@ -107,6 +107,10 @@ pub(super) fn may_be_trimmed(size: u32, height: u32, limit: u32) -> bool {
     size.saturating_add(height) >= limit.saturating_sub(trimmed_at_once(limit))
 }
 
+/// How many such rows are looked at: as a rule there are no more than nine, and where there are, the
+/// whole history tells.
+pub(super) const MOST_TRIMS: usize = 10;
+
 /// The rows at which a view from `row` on would begin if the history had been trimmed once, twice
 /// and so on.
 pub(super) fn after_trims(row: u32, history_limit: u32) -> impl Iterator<Item = u32> + Clone {
@@ -138,9 +142,9 @@ pub(super) fn compare(older: &Baseline, newer: &Newer<'_>) -> Verdict {
     }
     // Where no line is wrapped a line is a row, and those go by whole strokes.
     let fits = |at: usize| {
-        let mut rows =
-            std::iter::once(place.row()).chain(after_trims(place.row(), place.history_limit));
-        !same_rows || lines.wrapped || rows.any(|row| row as usize == at)
+        let above = (place.row() as usize).checked_sub(at);
+        let step = trimmed_at_once(place.history_limit) as usize;
+        !same_rows || lines.wrapped || above.is_some_and(|rows| rows.is_multiple_of(step))
     };
     match *older.places(lines) {
         [at] if newer.may_be_trimmed() && !older.vouches_for(lines, at) && fits(at) => {
@@ -172,7 +176,9 @@ fn is_only_place(older: &Baseline, newer: &Newer<'_>, at: usize) -> bool {
     let Baseline::View(view) = older else { return false };
     let (place, hashes) = (&view.0.place, &view.0.hashes);
     let rows = after_trims(place.row(), place.history_limit);
-    if newer.probes.len() != rows.clone().count() || !older.vouches_for(newer.lines, at) {
+    if newer.probes.len() != rows.clone().take(MOST_TRIMS + 1).count()
+        || !older.vouches_for(newer.lines, at)
+    {
         return false;
     }
     let stands_at = |(probe, row): (&Part<'_>, u32)| {

@@ -9,6 +9,8 @@ use crate::model::PaneId;
 
 /// What a cursor's text starts with: its form, so that a later one can be told from it.
 const FORM: &str = "m1.";
+/// Greatest width and height of a pane.
+const LARGEST: u32 = 10_000;
 /// Greatest length of the text.
 const LONGEST: usize = 120;
 
@@ -182,7 +184,8 @@ fn read(mut bytes: &[u8]) -> Option<Cursor> {
         _ => Some(Sums { above: chunk(8)?, finished: chunk(8)?, last: low(chunk(4)?) }),
     };
     let alternate = if flags & 4 == 0 { None } else { Some(low(chunk(4)?)) };
-    let is_whole = rest.is_empty() && (sums.is_some() || alternate.is_some());
+    let is_sized = place.width <= LARGEST && place.height <= LARGEST;
+    let is_whole = is_sized && rest.is_empty() && (sums.is_some() || alternate.is_some());
     (in_anchor && on_screen && is_whole).then_some(Cursor { place, sums, alternate })
 }
 
@@ -258,5 +261,14 @@ mod tests {
             assert_eq!(other.parse::<Cursor>(), Err(CursorError), "{other}");
         }
         assert_eq!((text + "A").parse::<Cursor>(), Err(CursorError));
+    }
+
+    #[test]
+    fn a_cursor_of_a_pane_larger_than_any_is_none() {
+        for (width, height) in [(10_001, 1), (1, 10_001), (u32::MAX, u32::MAX)] {
+            let mut cursor = cursor(1);
+            (cursor.place.width, cursor.place.height) = (width, height);
+            assert_eq!(cursor.to_string().parse::<Cursor>(), Err(CursorError));
+        }
     }
 }

@@ -24,7 +24,8 @@ pub struct Difference {
     /// By how many rows the older ones moved up: the least number that fits. `None` if none does
     /// and the rows have nothing to do with each other.
     pub scrolled: Option<usize>,
-    /// Another number would fit as well, since rows repeat themselves.
+    /// Another number would fit as well, since rows repeat themselves. Rows that are all as they
+    /// were are taken not to have moved.
     pub ambiguous: bool,
 }
 

@@ -1,7 +1,7 @@
 //! What was written in a pane since it was last read.
 
 use super::ask::{Above, Ask, Reckoning, Reply};
-use super::compare::{Missed, Newer, Verdict, after_trims, compare};
+use super::compare::{MOST_TRIMS, Missed, Newer, Verdict, after_trims, compare};
 use super::cursor::Sums;
 use super::differ::splice;
 use super::glance::Glance;
@@ -194,12 +194,16 @@ impl<'a> Reading<'a> {
     /// What to ask next.
     pub(super) fn ask(&self) -> Ask<'a> {
         let place = self.base.as_ref().map(Baseline::place);
-        let probes = match place {
+        let mut probes: Vec<u32> = match place {
             Some(place) if self.above != Above::Everything && place.may_be_trimmed() => {
-                after_trims(place.row(), place.history_limit).collect()
+                let rows = after_trims(place.row(), place.history_limit);
+                rows.take(MOST_TRIMS + 1).collect()
             }
             _ => Vec::new(),
         };
+        if probes.len() > MOST_TRIMS {
+            probes.clear();
+        }
         let is_first = self.guesses == 0;
         Ask {
             pane: self.pane,
@@ -430,4 +434,36 @@ fn tail(line: &[u8], over: usize) -> &[u8] {
     let is_inside = |byte: &&u8| **byte & 0xc0 == 0x80;
     let inside = end.iter().take(3).take_while(is_inside).count();
     end.get(inside..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cursor::Cursor;
+    use super::super::view::Place;
+    use super::*;
+
+    #[test]
+    fn a_cursor_that_claims_a_boundless_history_asks_for_no_more_than_any_other() {
+        for (history_size, history_limit) in [(u32::MAX, 0), (100_000_000, 1), (4_000, 20)] {
+            let place = Place {
+                pane: PaneId::new(1),
+                pid: 1,
+                server_pid: 1,
+                server_start: 1,
+                width: 80,
+                height: 24,
+                history_size,
+                history_limit,
+                cut: false,
+                history: 16,
+                count: 40,
+            };
+            let sums = Some(Sums { above: 1, finished: 2, last: 3 });
+            let text = Cursor { place, sums, alternate: None }.to_string();
+            let earlier = Baseline::Cursor(text.parse().expect("a cursor"));
+            let options = SinceOptions::default();
+            let reading = Reading::new(place.pane, Some(&earlier), &options, None);
+            assert_eq!(reading.expect("a reading").ask().probes, [0; 0], "{history_size}");
+        }
+    }
 }
