@@ -109,10 +109,8 @@ pub(super) async fn glance(tmux: &Tmux, scope: Scope) -> Result<(Server, Vec<Gla
         Scope::Window(id) => list.args(["-t", &id.to_string()]),
     };
     let list = list.arg("-F").arg(Glance::format(&token));
-    // It prints something of its own where there are no panes, so that the reply is one round trip.
     let mut output = tmux.run(list).await?;
-    let complaint = output.complaint();
-    if output.status != 0 && complaint.starts_with("no current") {
+    if output.status != 0 && output.complaint().starts_with("no current") {
         let message = "can't find it: the server has no sessions";
         return Err(Error::new(ErrorKind::NotFound, Delivery::Observed, message));
     }

@@ -93,6 +93,11 @@ impl Tmux {
     /// or a history that was cleared when at most one line had been seen, or before
     /// the same lines were written again.
     ///
+    /// A pane is known to be unchanged by the time of its last output, for which server and caller
+    /// must have one clock: over a socket forwarded from a host whose clock is behind, text that is
+    /// rewritten within a second and leaves the cursor where it was may not be told before more is
+    /// written.
+    ///
     /// ```no_run
     /// # async fn example() -> Result<(), muxwire::Error> {
     /// let tmux = muxwire::Tmux::builder().build()?;
